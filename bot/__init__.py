@@ -1,0 +1,1 @@
+"""Floor 4: the loop, models, sessions, front ends and wiring."""

@@ -1,0 +1,1 @@
+"""Models: the vocabulary of a turn, and one adapter for each kind of server."""

@@ -1,0 +1,1 @@
+"""Floor 1: what a tool is, and every tool."""
