@@ -209,6 +209,7 @@ class Tool(ABC):
     def carried_state(self, ctx: ToolContext) -> CarriedState | None:
         """State that must survive a compaction word for word."""
         del ctx
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

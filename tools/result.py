@@ -41,7 +41,8 @@ class ToolResult:
     """The outcome of one call.
 
     `external`: this very content came from outside the machine. `files`: canonical paths the call
-    wrote. `redactions`: secrets removed from the content. `parked`: the id of the question that
+    wrote. `typed_by_owner`: the content is the owner's own typing (an answered question).
+    `redactions`: secrets removed from the content. `parked`: the id of the question that
     must be answered before this call has a result. `broken`: an error id; the call raised what no
     model can route around, and whether it took effect is unknown.
     """
@@ -51,6 +52,7 @@ class ToolResult:
     external: bool = False
     files: tuple[Path, ...] = ()
     items: tuple[Item, ...] = ()
+    typed_by_owner: bool = False
     redactions: int = 0
     parked: str | None = None
     broken: str | None = None

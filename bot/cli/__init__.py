@@ -1,0 +1,1 @@
+"""The terminal door: parses words, calls one command, prints what came back."""
