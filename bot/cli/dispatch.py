@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
-from bot.cli.main import DONE, ERROR, USAGE
+from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, USAGE
 from bot.errors import BotError, UsageProblem
 from outbox.errors import OutboxError
 from tools.errors import ToolsError
@@ -45,7 +45,7 @@ def dispatch(module: str, *, name: str, summary: str, words: Sequence[str]) -> i
     except (BotError, OutboxError, ToolsError, TriggersError) as problem:
         return _say(name, str(problem), ERROR)
     except KeyboardInterrupt:
-        return _say(name, "stopped", 130)
+        return _say(name, "stopped", INTERRUPTED)
     except BrokenPipeError:
         sys.stderr.close()  # the reader left; nobody is there to be told
         return ERROR

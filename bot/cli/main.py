@@ -6,6 +6,8 @@ Why: `--help` must answer at once, and listing a draft must not load a model cli
 import sys
 from collections.abc import Sequence
 
+from bot.cli.exit_codes import DONE, USAGE
+
 COMMANDS = {
     "try": ("bot.cli.try_tour", "a guided tour on an embedded mailbox; asks for nothing"),
     "run": ("bot.cli.run", "answer one prompt"),
@@ -19,8 +21,6 @@ COMMANDS = {
     "db": ("bot.cli.db", "the state of the database, and its upgrade"),
     "doctor": ("bot.cli.doctor", "check everything, and say what to mend"),
 }
-
-DONE, ERROR, USAGE, REFUSED, NO_ANSWER, PARKED = range(6)
 
 
 def entry() -> None:
