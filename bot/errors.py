@@ -7,6 +7,8 @@ BotError
 └── NotFound          the owner: no session (agent, model) of that name
 """
 
+from outbox.errors import StoreFailed
+
 
 class BotError(Exception):
     """Anything this floor refuses; its text says what, which, and what now, in one line."""
@@ -20,8 +22,8 @@ class ConfigProblem(BotError):  # noqa: N818
     """Configuration, secrets or home are not usable; nothing was started."""
 
 
-class DatabaseProblem(BotError):  # noqa: N818
-    """The database cannot be used; nothing was started."""
+class DatabaseProblem(BotError, StoreFailed):  # noqa: N818
+    """The database cannot be used; nothing of the transaction, or of the start, happened."""
 
 
 class NotFound(BotError):  # noqa: N818

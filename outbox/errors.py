@@ -6,6 +6,7 @@ OutboxError
 ├── Stale            the owner: it changed, or somebody else was faster; read it again
 ├── NotAllowed       the owner: this state (or this door) does not permit the act
 ├── StagingFailed    the model: nothing was staged and nothing was sent
+├── StoreFailed      the owner: the database took nothing of a transaction (locked, full, damaged)
 └── LeaseLost        nobody: this process no longer holds the run; it stops and writes nothing
 """
 
@@ -32,6 +33,10 @@ class NotAllowed(OutboxError):  # noqa: N818
 
 class StagingFailed(OutboxError):  # noqa: N818
     """A call that must be staged could not be; nothing was executed."""
+
+
+class StoreFailed(OutboxError):  # noqa: N818
+    """The database could not take a transaction; nothing of it happened."""
 
 
 class LeaseLost(OutboxError):  # noqa: N818
