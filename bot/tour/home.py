@@ -1,0 +1,226 @@
+"""The tour's own home: a folder with a marker, a configuration that sends nowhere, and a mailbox.
+
+Why: `scripts = true` and an embedded mail server are for a home that nothing real depends on. The
+marker, written before anything else, tells such a home from the owner's own for ever after.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from bot.errors import ConfigProblem
+from bot.tour import mailbox
+from bot.tour.own_mailbox import Copied, copy_mailbox
+from bot.tour.servers import ModelServer
+
+MARKER_NAME = "tour.json"
+CONFIG_NAME = "config.toml"
+BRIEFING_PROMPT = (
+    "Give me my morning briefing: what came in, what needs an answer from me, and what can wait. "
+    "Draft replies to the messages that need one, and ask me where you cannot decide."
+)
+
+_INSTRUCTIONS = (
+    "You work for the owner of this mailbox. Keep briefings short: who wrote, what about, when, and "
+    "what they need. Replies are plain and friendly and promise nothing the owner has not said."
+)
+
+
+class TourMarker(BaseModel):
+    """What `tour.json` holds: that this home is a tour's, and what its last play was made of."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tour: int = 1
+    made_at: datetime
+    source: str | None = None  # the person's own mailbox that was copied
+    address: str = ""
+    mailbox: str = ""  # relative to the home
+    model: str = ""
+    config_sha256: str = ""
+    session: str | None = None  # of the briefing, once it was played to its end
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wishes:
+    """What this tour is to be made of."""
+
+    source: Path | None = None
+    address: str | None = None
+    server: ModelServer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeHome:
+    """A home ready to be used. `kept_config` is where an edited configuration was put aside."""
+
+    marker: TourMarker
+    messages: int
+    copied: Copied | None = None
+    kept_config: Path | None = None
+
+
+def tour_home(environment: Mapping[str, str]) -> Path:
+    """STEWARD_HOME, else `steward-tour` in the user's cache; absolute, perhaps not there yet.
+
+    Raises: ConfigProblem when neither STEWARD_HOME, XDG_CACHE_HOME nor HOME says where.
+    """
+    if named := environment.get("STEWARD_HOME"):
+        return Path(named).expanduser().absolute()
+    cache = environment.get("XDG_CACHE_HOME", "")
+    if os.path.isabs(cache):  # the XDG base directory specification: relative ones are ignored
+        return Path(cache) / "steward-tour"
+    if home := environment.get("HOME"):
+        return Path(home).absolute() / ".cache" / "steward-tour"
+    raise ConfigProblem("no place for the tour: set STEWARD_HOME to an empty folder")
+
+
+def read_marker(home: Path) -> TourMarker | None:
+    """The marker of an earlier tour, or None where the home is still to be made.
+
+    Raises: ConfigProblem when the folder is a home but not a tour's, or its marker is unreadable.
+    """
+    path = home / MARKER_NAME
+    try:
+        return TourMarker.model_validate_json(path.read_bytes())
+    except FileNotFoundError:
+        _refuse_real_home(home)
+        return None
+    except (OSError, ValidationError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it was not written by a tour"
+        raise ConfigProblem(
+            f"cannot read {path}: {reason}; set STEWARD_HOME to another folder"
+        ) from None
+
+
+def _refuse_real_home(home: Path) -> None:
+    for name in (CONFIG_NAME, "steward.db"):
+        if (home / name).exists():
+            raise ConfigProblem(
+                f"{home} is a steward home of your own (it has {name} and no {MARKER_NAME}); the "
+                "tour never touches one: unset STEWARD_HOME, or set it to an empty folder"
+            )
+
+
+def make_home(home: Path, wishes: Wishes, *, now: datetime) -> MadeHome:
+    """The home, with a fresh mailbox and a configuration for it.
+
+    In a home of an earlier tour the drafts, questions, sessions and what was sent stay; the former
+    mailbox, a copy or a sample, is removed; a configuration that was edited is put aside first.
+
+    Raises: ConfigProblem when it is a home of the owner's own or cannot be written, UsageProblem
+    when the source is no mailbox.
+    """
+    try:
+        return _make(home, wishes, now)
+    except OSError as error:
+        raise ConfigProblem(
+            f"cannot make the tour's home {home}: {error.strerror or error}; "
+            "set STEWARD_HOME to a folder that can be written"
+        ) from error
+
+
+def _make(home: Path, wishes: Wishes, now: datetime) -> MadeHome:
+    former = read_marker(home)
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if former is None:
+        write_marker(home, TourMarker(made_at=now))
+    name = f"mail/{now:%Y%m%d-%H%M%S-%f}"
+    copied = copy_mailbox(wishes.source, home / name) if wishes.source else None
+    messages = copied.messages if copied else mailbox.write_mailbox(home / name, now=now)
+    address = wishes.address or (copied.address if copied else mailbox.ADDRESS)
+    kept = _put_edited_config_aside(home, former, now)
+    config = config_text(home, mailbox_name=name, address=address, server=wishes.server)
+    _replace(home / CONFIG_NAME, config)
+    marker = TourMarker(
+        made_at=now,
+        source=str(wishes.source) if wishes.source else None,
+        address=address,
+        mailbox=name,
+        model=str(wishes.server or "rehearsal"),
+        config_sha256=_sha256(config),
+    )
+    write_marker(home, marker)
+    if former is not None and former.mailbox:
+        shutil.rmtree(home / former.mailbox, ignore_errors=True)
+    return MadeHome(marker=marker, messages=messages, copied=copied, kept_config=kept)
+
+
+def _put_edited_config_aside(home: Path, former: TourMarker | None, now: datetime) -> Path | None:
+    path = home / CONFIG_NAME
+    if former is None or not path.exists():
+        return None
+    if _sha256(path.read_text(encoding="utf-8", errors="replace")) == former.config_sha256:
+        return None
+    kept = home / f"config.before-{now:%Y%m%d-%H%M%S}.toml"
+    path.rename(kept)
+    return kept
+
+
+def config_text(home: Path, *, mailbox_name: str, address: str, server: ModelServer | None) -> str:
+    """The configuration of a tour's home, as TOML."""
+    model = "rehearsal" if server is None else "server"
+    lines = [
+        "# Written by `steward try`. This home sends only to the mail server inside steward itself.",
+        "",
+        *_model_lines(server),
+        "",
+        "[agents.assistant]",
+        f"model = {_toml(model)}",
+        f"instructions = {_toml(_INSTRUCTIONS)}",
+        "",
+        "[outbox]",
+        "scripts = true  # `steward outbox approve ID --yes` works without a terminal here",
+        "",
+        "[mail.accounts.tour]",
+        'kind = "maildir"',
+        f"address = {_toml(address)}",
+        f"path = {_toml(str(home / mailbox_name))}",
+        f"sent = {_toml(str(home / 'sent'))}",
+        "smtp = { embedded = true }",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _model_lines(server: ModelServer | None) -> list[str]:
+    if server is None:
+        return ["[models.rehearsal]", 'kind = "rehearsal"']
+    lines = [
+        "[models.server]",
+        'kind = "openai"',
+        f"base_url = {_toml(server.base_url)}",
+        f"model = {_toml(server.model)}",
+    ]
+    return [*lines, f"api_key = {_toml(server.api_key)}"] if server.api_key else lines
+
+
+def _toml(value: str) -> str:
+    """A TOML basic string; JSON's escapes are a subset of TOML's, but for DEL."""
+    return re.sub("\x7f", r"\\u007f", json.dumps(value, ensure_ascii=False))
+
+
+def write_marker(home: Path, marker: TourMarker) -> None:
+    """The marker, replaced whole. Raises: OSError."""
+    _replace(home / MARKER_NAME, marker.model_dump_json(indent=2) + "\n")
+
+
+def _replace(path: Path, text: str) -> None:
+    partial = path.with_name(f".{path.name}.partial")
+    partial.unlink(missing_ok=True)
+    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+    partial.replace(path)
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
