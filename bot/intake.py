@@ -1,0 +1,207 @@
+"""What a run begins with: a cause becomes the first lines that the run adds to its transcript.
+
+Each intake is one transaction and can be repeated: a run that died after it and is claimed once
+more finds its lines there and adds nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from sqlmodel import Session, col, select
+
+from bot.conversation import Conversation, tool_message
+from bot.prompts import UNATTENDED, clock_line, prompt_text
+from bot.tables import Event, EventKind
+from bot.transcript import RunJournal, result_data, spans_data
+from outbox import questions
+from outbox.journal import Origin, Span
+from outbox.tables import Question
+from tools.contract import ToolCall
+from tools.result import ToolResult
+from tools.taint import CLEAN, UNKNOWN, Source, Taint
+from triggers import mailbox
+from triggers.mailbox import Claim
+from triggers.tables import CauseKind
+
+UNKNOWN_EFFECT = (
+    "this call had started when steward stopped; whether it took effect is unknown; "
+    "it was not repeated"
+)
+NEVER_RAN = "steward stopped before this call ran; it had no effect"
+ABANDONED = "the owner closed this question without an answer; do not ask it again"
+STILL_UNANSWERED = (
+    "still unanswered (question {question}); the owner wrote something else meanwhile"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moment:
+    """When and how the run begins, for the words that stand above the prompt."""
+
+    now: datetime
+    zone: ZoneInfo
+    attended: bool
+    boundary: Callable[[], str]
+
+
+def begin(journal: RunJournal, conversation: Conversation, claim: Claim, moment: Moment) -> None:
+    """Write what the cause says into the transcript and the conversation, in one transaction."""
+    with journal.effect() as session:
+        into = _Intake(session, journal, conversation, moment)
+        into.repair()
+        match claim.kind:
+            case CauseKind.PROMPT:
+                into.prompt(claim)
+            case CauseKind.ANSWER:
+                into.answers(claim)
+            case CauseKind.DECISION:
+                into.decisions(claim)
+
+
+def prompt_taint(spans: Sequence[Span], *, piped: bool, turn: int) -> Taint:
+    """What words bring: the owner's nothing, others' the untrusted leg, piped text both."""
+    foreign = [span for span in spans if span.origin is Origin.THIRD_PARTY]
+    if not foreign:
+        return CLEAN
+    sources = tuple(
+        Source(tool=span.source or "text", turn=turn, what="text the owner did not type")
+        for span in foreign
+    )
+    return Taint(untrusted=sources, private=sources if piped else ())
+
+
+@dataclass(slots=True)
+class _Intake:
+    session: Session
+    journal: RunJournal
+    conversation: Conversation
+    moment: Moment
+
+    def repair(self) -> None:
+        """Close calls that a dead process left without a result, once."""
+        for call in self.conversation.broken_tail:
+            had_started = call.id in self.conversation.started
+            text = UNKNOWN_EFFECT if had_started else NEVER_RAN
+            self._result(call, ToolResult.error(text), UNKNOWN if had_started else CLEAN)
+
+    def prompt(self, claim: Claim) -> None:
+        """The owner's words (and what came with them) go on the session."""
+        if self._has_prompt(claim):
+            return
+        self._close_parked()
+        spans = _spans(claim.payload["spans"])
+        notes = [*self._notes(), *self._fold_decisions(claim)]
+        piped = bool(claim.payload.get("piped"))
+        taint = prompt_taint(spans, piped=piped, turn=self.conversation.turns)
+        self._say(spans, notes, taint)
+
+    def answers(self, claim: Claim) -> None:
+        """Each answer becomes the result of the very call that asked, or words naming the question."""
+        waiting = {call.id: call for call in self.conversation.waiting}
+        for row in questions.of_turn(self.session, claim.payload["turn_key"]):
+            call = waiting.get(row.call_id)
+            if call is not None:
+                self._result(call, _answer_result(row), CLEAN)
+            elif row.call_closed and not self._has_prompt(claim):
+                self._say(_late_answer_spans(row), self._notes(), CLEAN)
+
+    def decisions(self, claim: Claim) -> None:
+        """The owner's rejections, with their reasons, reach the agent that drafted."""
+        if not self._has_prompt(claim):
+            self._close_parked()
+            self._say(_decision_spans(claim.payload), self._notes(), CLEAN)
+
+    def _has_prompt(self, claim: Claim) -> bool:
+        mine = (
+            col(Event.session_id) == claim.session_id,
+            col(Event.run_id) == claim.cause_id,
+            col(Event.kind) == EventKind.PROMPT,
+        )
+        return self.session.exec(select(Event.seq).where(*mine)).first() is not None
+
+    def _close_parked(self) -> None:
+        """Other text came first: calls that wait for an answer are closed as still unanswered."""
+        for call in self.conversation.waiting:
+            question = self.conversation.parked[call.id]
+            text = STILL_UNANSWERED.format(question=question)
+            self._result(call, ToolResult.error(text), CLEAN)
+        questions.close_calls(self.session, self.conversation.session_id)
+
+    def _notes(self) -> list[str]:
+        """What was noted for this session since its last prompt, such as what the owner released."""
+        mine = col(Event.session_id) == self.conversation.session_id
+        last = (
+            select(Event.seq)
+            .where(mine, col(Event.kind) == EventKind.PROMPT)
+            .order_by(col(Event.seq).desc())
+            .limit(1)
+        )
+        since = self.session.exec(last).first() or 0
+        noted = (mine, col(Event.kind) == EventKind.NOTE, col(Event.seq) > since)
+        rows = self.session.exec(select(Event).where(*noted).order_by(col(Event.seq)))
+        return [row.data["text"] for row in rows]
+
+    def _fold_decisions(self, claim: Claim) -> list[str]:
+        """Rejections that still wait for a run of their own ride with this one."""
+        told = []
+        waiting = mailbox.queued(self.session, claim.session_id, CauseKind.DECISION)
+        for cause in waiting:
+            if mailbox.fold(self.session, cause.id, claim.cause_id, self.moment.now):
+                told.extend(span.text for span in _decision_spans(cause.payload))
+        return told
+
+    def _result(self, call: ToolCall, result: ToolResult, taint: Taint) -> None:
+        data = result_data(call, result)
+        self.journal.write(self.session, EventKind.RESULT, data, taint)
+        self.conversation.taint = self.conversation.taint.merge(taint)
+        self.conversation.absorb_result(tool_message(data))
+
+    def _say(self, spans: Sequence[Span], notes: Sequence[str], taint: Taint) -> None:
+        head = [clock_line(self.moment.now, self.moment.zone)]
+        if not self.moment.attended:
+            head.append(UNATTENDED)
+        text = prompt_text(spans, head=head, notes=notes, boundary=self.moment.boundary())
+        data = {"text": text, "spans": spans_data(spans)}
+        self.journal.write(self.session, EventKind.PROMPT, data, taint)
+        self.conversation.taint = self.conversation.taint.merge(taint)
+        self.conversation.absorb_words(text)
+
+
+def _answer_result(row: Question) -> ToolResult:
+    if row.answer is None:
+        return ToolResult.error(ABANDONED)
+    return replace(ToolResult.ok(row.answer), typed_by_owner=row.answer not in row.options)
+
+
+def _late_answer_spans(row: Question) -> list[Span]:
+    """The owner's words are theirs; the question was the agent's, and so is a tapped option."""
+    typed = row.answer is not None and row.answer not in row.options
+    return [
+        Span(seq=0, origin=Origin.AGENT, text=f'To question {row.id} ("{row.question}"):'),
+        Span(seq=0, origin=Origin.OWNER if typed else Origin.AGENT, text=row.answer or ABANDONED),
+    ]
+
+
+def _spans(data: Sequence[Mapping[str, str]]) -> list[Span]:
+    return [
+        Span(
+            seq=0,
+            origin=Origin(span["origin"]),
+            text=span["text"],
+            source=span.get("source", ""),
+        )
+        for span in data
+    ]
+
+
+def _decision_spans(payload: Mapping[str, Any]) -> list[Span]:
+    """Only the reason is the owner's; what the draft said is the agent's, addresses included."""
+    spans = []
+    for each in payload["rejections"]:
+        told = f"The owner rejected draft {each['draft']} ({each['summary']}), for this reason:"
+        spans.append(Span(seq=0, origin=Origin.AGENT, text=told))
+        spans.append(Span(seq=0, origin=Origin.OWNER, text=each["reason"]))
+    return spans

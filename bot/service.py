@@ -1,0 +1,155 @@
+"""Runs one cause: opens its session, takes in what it says, goes round the loop, writes the end.
+
+This is the way to run an agent that the ticker is handed, and the one place the loop is called.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+from typing import Protocol
+from zoneinfo import ZoneInfo
+
+from sqlmodel import Session, col, select
+
+from bot import intake, loop
+from bot.conversation import Conversation, replay
+from bot.errors import NotFound
+from bot.intake import Moment
+from bot.limits import Limits, StopCause
+from bot.loop import LoopParts, Observer, Steering
+from bot.models.contract import Model, ToolSchema, Usage
+from bot.outcome import RunOutcome
+from bot.tables import Event, EventKind, SessionRow
+from bot.transcript import RunJournal, lines
+from outbox.approval import Door
+from outbox.gate import Gate
+from outbox.journal import Store
+from outbox.policy import Mode
+from outbox.tables import Draft
+from tools.crashpoint import crash_point
+from triggers.lease import Lease
+from triggers.tables import Cause, CauseStatus
+from triggers.ticker import Ended
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Posture:
+    """How a run stands towards its owner: who can be asked, what is let through, who watches."""
+
+    door: Door
+    mode: Mode
+    limits: Limits
+    observer: Observer
+    take_steering: Callable[[], Sequence[Steering]]
+    model: str | None = None  # instead of the session's own
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Equipment:
+    """What a session's run works with, built by the wiring for this one run."""
+
+    model: Model
+    schemas: Sequence[ToolSchema]
+    gate: Gate
+    price: Callable[[Usage], Decimal | None]
+
+
+class Workshop(Protocol):
+    """Whoever can equip a run; `bot.wiring` does."""
+
+    def equip(self, row: SessionRow, journal: RunJournal, posture: Posture) -> Equipment:
+        """Model, tools and gate for this session. Raises: BotError."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Runs causes in one posture."""
+
+    store: Store
+    workshop: Workshop
+    posture: Posture
+    zone: ZoneInfo
+    now: Callable[[], datetime]
+    boundary: Callable[[], str]
+
+    async def run(self, lease: Lease) -> Ended:
+        """Carry out the claimed cause. Raises: LeaseLost, BotError."""
+        journal = RunJournal(self.store, lease, self.now)
+        row, conversation = self._open(journal.session_id)
+        equipment = self.workshop.equip(row, journal, self.posture)
+        moment = Moment(
+            now=self.now(),
+            zone=self.zone,
+            attended=self.posture.door.present,
+            boundary=self.boundary,
+        )
+        intake.begin(journal, conversation, lease.claim, moment)
+        crash_point("run.begun")
+        if conversation.waiting:  # an answer came, but a sibling question is still open
+            outcome = RunOutcome(stop_cause=StopCause.PARKED)
+        else:
+            outcome = await loop.run(
+                conversation,
+                LoopParts(
+                    model=equipment.model,
+                    schemas=equipment.schemas,
+                    gate=equipment.gate,
+                    journal=journal,
+                    limits=self.posture.limits,
+                    observer=self.posture.observer,
+                    take_steering=self.posture.take_steering,
+                    price=equipment.price,
+                    clock=time.monotonic,
+                ),
+            )
+        return self._end(journal, conversation, outcome)
+
+    def _open(self, session_id: str) -> tuple[SessionRow, Conversation]:
+        with self.store.read() as session:
+            row = session.get(SessionRow, session_id)
+            if row is None:
+                raise NotFound(f"session {session_id} is not in the database")
+            conversation = Conversation(
+                session_id=row.id, agent=row.agent, producer=row.producer, system=row.system
+            )
+            replay(conversation, lines(session, row.id))
+        return row, conversation
+
+    def _end(self, journal: RunJournal, conversation: Conversation, outcome: RunOutcome) -> Ended:
+        report = {
+            **outcome.as_json(),
+            "session": conversation.session_id,
+            "taint": conversation.taint.flags(),
+        }
+        with journal.record() as session:
+            journal.write(session, EventKind.RUN_ENDED, report)
+        crash_point("run.ended")
+        return Ended(status=_status(outcome.stop_cause), outcome=report)
+
+
+def _status(stop: StopCause) -> CauseStatus:
+    match stop:
+        case StopCause.ERROR:
+            return CauseStatus.FAILED
+        case StopCause.CANCELLED:
+            return CauseStatus.INTERRUPTED
+        case _:
+            return CauseStatus.DONE
+
+
+def had_effect(session: Session, cause: Cause) -> bool:
+    """True if anything outside the transcript may have come of the cause's last claim.
+
+    That is a started call, a parked question, a draft, or an end that was written down.
+    """
+    effects = (EventKind.STARTED, EventKind.PARKED, EventKind.RUN_ENDED)
+    mine = (col(Event.session_id) == cause.session_id, col(Event.run_id) == cause.id)
+    started = select(Event.seq).where(*mine, col(Event.kind).in_(effects))
+    if session.exec(started).first() is not None:
+        return True
+    since = cause.claimed_at or cause.created_at
+    drafted = (col(Draft.session_id) == cause.session_id, col(Draft.created_at) >= since)
+    return session.exec(select(Draft.id).where(*drafted)).first() is not None
