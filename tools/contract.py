@@ -60,6 +60,13 @@ class EffectScope(StrEnum):
     WORLD = "world"  # anything else
 
 
+class Keep(StrEnum):
+    """Which part of a result too large for its turn stays in sight."""
+
+    HEAD = "head"
+    HEAD_TAIL = "head-tail"  # a command's output: the error is at the end
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewShape:
     """How a draft of this tool reads: which arguments are headers in reading order, which is the body.
@@ -91,6 +98,7 @@ class ToolSpec:
     phases: frozenset[Phase] = frozenset(Phase)
     stageable: bool = False
     parseable: bool = False
+    keep: Keep = Keep.HEAD
     timeout_seconds: float = 120.0
     needs: tuple[str, ...] = ()
     review: ReviewShape = field(default_factory=ReviewShape)
