@@ -1,0 +1,117 @@
+"""Asking a person: what an approver is shown, what comes back, and the doors where nobody stands."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Protocol
+
+from tools.taint import Taint
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApprovalRequest:
+    """The whole call, why it is asked about, and what the conversation holds.
+
+    `needs_person`: only a yes given for this very call counts, never a standing one (`--yes`).
+    """
+
+    tool: str
+    arguments: Mapping[str, Any]
+    reasons: tuple[str, ...]
+    taint: Taint
+    needs_person: bool
+    session_id: str
+    agent: str
+
+
+class Choice(StrEnum):
+    """What came of asking."""
+
+    YES = "yes"
+    NO = "no"
+    UNANSWERED = "unanswered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Approval:
+    """The choice, and the words a person gave with a no."""
+
+    choice: Choice
+    reason: str = ""
+
+
+YES = Approval(choice=Choice.YES)
+UNANSWERED = Approval(choice=Choice.UNANSWERED)
+
+
+def no(reason: str = "") -> Approval:
+    """A person's no."""
+    return Approval(choice=Choice.NO, reason=reason)
+
+
+class Door(Protocol):
+    """The surface a run was started from, as far as somebody can be asked there."""
+
+    @property
+    def name(self) -> str:
+        """What the surface is called where a decision is recorded."""
+        ...
+
+    @property
+    def present(self) -> bool:
+        """True while the owner can be shown an approval here, now."""
+        ...
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        """Show the whole call and wait. End of input, and plain Enter, are no yes."""
+        ...
+
+    async def ask(self, question: str, options: Sequence[str]) -> str | None:
+        """The owner's answer as given, None where nobody answered."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class NobodyDoor:
+    """A surface without a person: a trigger, a mail, another agent, a resume."""
+
+    name: str
+
+    @property
+    def present(self) -> bool:
+        """Never."""
+        return False
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        """Unanswered, at once."""
+        del request
+        return UNANSWERED
+
+    async def ask(self, question: str, options: Sequence[str]) -> str | None:
+        """None, at once."""
+        del question, options
+
+
+@dataclass(frozen=True, slots=True)
+class YesDoor:
+    """A standing yes (`--yes`) before another door, for whatever does not need a person."""
+
+    inner: Door
+
+    @property
+    def name(self) -> str:
+        """The inner door's name."""
+        return self.inner.name
+
+    @property
+    def present(self) -> bool:
+        """Whether somebody stands behind the standing yes."""
+        return self.inner.present
+
+    async def approve(self, request: ApprovalRequest) -> Approval:
+        """Yes, except where the inner door's person must be asked."""
+        return await self.inner.approve(request) if request.needs_person else YES
+
+    async def ask(self, question: str, options: Sequence[str]) -> str | None:
+        """As the inner door: a yes is no answer to a question."""
+        return await self.inner.ask(question, options)
