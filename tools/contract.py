@@ -102,6 +102,7 @@ class ToolSpec:
     timeout_seconds: float = 120.0
     needs: tuple[str, ...] = ()
     review: ReviewShape = field(default_factory=ReviewShape)
+    unnamed_writes: bool = False  # may change files its result cannot name: a shell, a server
 
     def args_model(self) -> type[BaseModel]:
         """The argument model, imported when it is first needed."""
@@ -208,6 +209,11 @@ class Tool(ABC):
         """What this very call can do; never more than the spec declares. Default: all of it."""
         del args, ctx
         return self.spec.capabilities
+
+    def writes(self, args: Any, ctx: ToolContext) -> tuple[Path, ...]:
+        """The canonical files this very call would write. The gate notes what they held before."""
+        del args, ctx
+        return ()
 
     def truncation_hint(self, args: Any) -> str | None:
         """How to ask for less, shown where a result was cut."""

@@ -63,6 +63,7 @@ class _Tool(_Border):
     timeout_seconds: float = Field(default=120.0, gt=0)
     needs: tuple[str, ...] = ()
     review: _Review = _Review()
+    unnamed_writes: bool = False
 
 
 class _ConfigField(_Border):
@@ -134,6 +135,7 @@ def _spec(manifest: Manifest, tool: _Tool) -> ToolSpec:
         timeout_seconds=tool.timeout_seconds,
         needs=tool.needs,
         review=ReviewShape(**tool.review.model_dump()),
+        unnamed_writes=tool.unnamed_writes,
     )
 
 
