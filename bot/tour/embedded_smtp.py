@@ -41,10 +41,12 @@ class FilingHandler:
 
 
 @asynccontextmanager
-async def embedded_smtp(sent: Path) -> AsyncIterator[int]:
+async def embedded_smtp(
+    sent: Path, *, limit_bytes: int = MESSAGE_LIMIT_BYTES
+) -> AsyncIterator[int]:
     """The loopback port of a server that files into the Maildir `sent` until the context ends.
 
-    Accepts messages of up to 40 MB without authentication, from this machine only. Two processes
+    Accepts messages up to the limit without authentication, from this machine only. Two processes
     may file into one Maildir at the same time.
 
     Raises: OSError when `sent` cannot be made or no port is free.
@@ -56,7 +58,7 @@ async def embedded_smtp(sent: Path) -> AsyncIterator[int]:
         protocol = SMTP(
             handler,
             hostname="localhost",
-            data_size_limit=MESSAGE_LIMIT_BYTES,
+            data_size_limit=limit_bytes,
             enable_SMTPUTF8=True,
             ident="steward tour",
         )

@@ -6,7 +6,6 @@ marker, written before anything else, tells such a home from the owner's own for
 
 import hashlib
 import json
-import os
 import re
 import shutil
 from collections.abc import Mapping
@@ -16,13 +15,19 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from bot.errors import ConfigProblem
+from bot.errors import ConfigProblem, UsageProblem
+from bot.home import (
+    HOME_VARIABLE,
+    PRIVATE_FOLDER,
+    Home,
+    expand_user,
+    find_home,
+    write_private,
+)
 from bot.tour import mailbox
 from bot.tour.own_mailbox import Copied, copy_mailbox
 from bot.tour.servers import ModelServer
 
-MARKER_NAME = "tour.json"
-CONFIG_NAME = "config.toml"
 BRIEFING_PROMPT = (
     "Give me my morning briefing: what came in, what needs an answer from me, and what can wait. "
     "Draft replies to the messages that need one, and ask me where you cannot decide."
@@ -68,30 +73,28 @@ class MadeHome:
     kept_config: Path | None = None
 
 
-def tour_home(environment: Mapping[str, str]) -> Path:
-    """STEWARD_HOME, else `steward-tour` in the user's cache; absolute, perhaps not there yet.
+def tour_home(environ: Mapping[str, str]) -> Home:
+    """The home that STEWARD_HOME names, else `steward-tour` in the user's cache; perhaps not there yet.
 
-    Raises: ConfigProblem when neither STEWARD_HOME, XDG_CACHE_HOME nor HOME says where.
+    Raises: ConfigProblem for a relative STEWARD_HOME.
     """
-    if named := environment.get("STEWARD_HOME"):
-        return Path(named).expanduser().absolute()
-    cache = environment.get("XDG_CACHE_HOME", "")
-    if os.path.isabs(cache):  # the XDG base directory specification: relative ones are ignored
-        return Path(cache) / "steward-tour"
-    if home := environment.get("HOME"):
-        return Path(home).absolute() / ".cache" / "steward-tour"
-    raise ConfigProblem("no place for the tour: set STEWARD_HOME to an empty folder")
+    if environ.get(HOME_VARIABLE):
+        return find_home(environ)
+    cache = Path(environ.get("XDG_CACHE_HOME", ""))
+    if not cache.is_absolute():  # the XDG base directory specification: relative ones are ignored
+        cache = expand_user("~/.cache", environ)
+    return Home(root=(cache / "steward-tour").resolve())
 
 
-def read_marker(home: Path) -> TourMarker | None:
+def read_marker(home: Home) -> TourMarker | None:
     """The marker of an earlier tour, or None where the home is still to be made.
 
     Raises: ConfigProblem when the folder is a home but not a tour's, or its marker is unreadable.
     """
-    path = home / MARKER_NAME
+    path = home.tour_marker
     try:
         return TourMarker.model_validate_json(path.read_bytes())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         _refuse_real_home(home)
         return None
     except (OSError, ValidationError) as error:
@@ -101,16 +104,17 @@ def read_marker(home: Path) -> TourMarker | None:
         ) from None
 
 
-def _refuse_real_home(home: Path) -> None:
-    for name in (CONFIG_NAME, "steward.db"):
-        if (home / name).exists():
+def _refuse_real_home(home: Home) -> None:
+    for path in (home.config, home.database):
+        if path.exists():
             raise ConfigProblem(
-                f"{home} is a steward home of your own (it has {name} and no {MARKER_NAME}); the "
+                f"{home.root} is a steward home of your own (there is {path.name} and no "
+                f"{home.tour_marker.name}); the "
                 "tour never touches one: unset STEWARD_HOME, or set it to an empty folder"
             )
 
 
-def make_home(home: Path, wishes: Wishes, *, now: datetime) -> MadeHome:
+def make_home(home: Home, wishes: Wishes, *, now: datetime) -> MadeHome:
     """The home, with a fresh mailbox and a configuration for it.
 
     In a home of an earlier tour the drafts, questions, sessions and what was sent stay; the former
@@ -123,23 +127,23 @@ def make_home(home: Path, wishes: Wishes, *, now: datetime) -> MadeHome:
         return _make(home, wishes, now)
     except OSError as error:
         raise ConfigProblem(
-            f"cannot make the tour's home {home}: {error.strerror or error}; "
+            f"cannot make the tour's home {home.root}: {error.strerror or error}; "
             "set STEWARD_HOME to a folder that can be written"
         ) from error
 
 
-def _make(home: Path, wishes: Wishes, now: datetime) -> MadeHome:
+def _make(home: Home, wishes: Wishes, now: datetime) -> MadeHome:
     former = read_marker(home)
-    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    home.root.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     if former is None:
         write_marker(home, TourMarker(made_at=now))
     name = f"mail/{now:%Y%m%d-%H%M%S-%f}"
-    copied = copy_mailbox(wishes.source, home / name) if wishes.source else None
-    messages = copied.messages if copied else mailbox.write_mailbox(home / name, now=now)
+    copied = _copy(wishes.source, home.root / name, home) if wishes.source else None
+    messages = copied.messages if copied else mailbox.write_mailbox(home.root / name, now=now)
     address = wishes.address or (copied.address if copied else mailbox.ADDRESS)
     kept = _put_edited_config_aside(home, former, now)
     config = config_text(home, mailbox_name=name, address=address, server=wishes.server)
-    _replace(home / CONFIG_NAME, config)
+    write_private(home.config, config.encode())
     marker = TourMarker(
         made_at=now,
         source=str(wishes.source) if wishes.source else None,
@@ -150,22 +154,32 @@ def _make(home: Path, wishes: Wishes, now: datetime) -> MadeHome:
     )
     write_marker(home, marker)
     if former is not None and former.mailbox:
-        shutil.rmtree(home / former.mailbox, ignore_errors=True)
+        shutil.rmtree(home.root / former.mailbox, ignore_errors=True)
     return MadeHome(marker=marker, messages=messages, copied=copied, kept_config=kept)
 
 
-def _put_edited_config_aside(home: Path, former: TourMarker | None, now: datetime) -> Path | None:
-    path = home / CONFIG_NAME
+def _copy(source: Path, into: Path, home: Home) -> Copied:
+    if source.resolve().is_relative_to(home.root):
+        raise UsageProblem(f"{source} lies in the tour's own home; name a mailbox outside it")
+    try:
+        return copy_mailbox(source, into)
+    except (OSError, UsageProblem):
+        shutil.rmtree(into, ignore_errors=True)
+        raise
+
+
+def _put_edited_config_aside(home: Home, former: TourMarker | None, now: datetime) -> Path | None:
+    path = home.config
     if former is None or not path.exists():
         return None
     if _sha256(path.read_text(encoding="utf-8", errors="replace")) == former.config_sha256:
         return None
-    kept = home / f"config.before-{now:%Y%m%d-%H%M%S}.toml"
+    kept = home.root / f"config.before-{now:%Y%m%d-%H%M%S}.toml"
     path.rename(kept)
     return kept
 
 
-def config_text(home: Path, *, mailbox_name: str, address: str, server: ModelServer | None) -> str:
+def config_text(home: Home, *, mailbox_name: str, address: str, server: ModelServer | None) -> str:
     """The configuration of a tour's home, as TOML."""
     model = "rehearsal" if server is None else "server"
     lines = [
@@ -183,8 +197,8 @@ def config_text(home: Path, *, mailbox_name: str, address: str, server: ModelSer
         "[mail.accounts.tour]",
         'kind = "maildir"',
         f"address = {_toml(address)}",
-        f"path = {_toml(str(home / mailbox_name))}",
-        f"sent = {_toml(str(home / 'sent'))}",
+        f"path = {_toml(str(home.root / mailbox_name))}",
+        f"sent = {_toml(str(home.root / 'sent'))}",
         "smtp = { embedded = true }",
         "",
     ]
@@ -208,18 +222,9 @@ def _toml(value: str) -> str:
     return re.sub("\x7f", r"\\u007f", json.dumps(value, ensure_ascii=False))
 
 
-def write_marker(home: Path, marker: TourMarker) -> None:
+def write_marker(home: Home, marker: TourMarker) -> None:
     """The marker, replaced whole. Raises: OSError."""
-    _replace(home / MARKER_NAME, marker.model_dump_json(indent=2) + "\n")
-
-
-def _replace(path: Path, text: str) -> None:
-    partial = path.with_name(f".{path.name}.partial")
-    partial.unlink(missing_ok=True)
-    descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
-    partial.replace(path)
+    write_private(home.tour_marker, (marker.model_dump_json(indent=2) + "\n").encode())
 
 
 def _sha256(text: str) -> str:

@@ -7,7 +7,7 @@ The messages lie beside this file as data. The first line of each says how many 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from email.utils import format_datetime
 from importlib import resources
 from pathlib import Path
@@ -78,7 +78,8 @@ def _fill(name: str, source: bytes, now: datetime) -> SampleMessage:
     envelope, _, message = source.partition(b"\n")
     facts = _ENVELOPE.fullmatch(envelope)
     assert facts is not None, f"{name}: the first line says when it came"
-    at = (now - timedelta(minutes=int(facts[1]))).replace(microsecond=0)
+    ago = timedelta(minutes=int(facts[1]))
+    at = (now.astimezone(UTC) - ago).replace(microsecond=0).astimezone(now.tzinfo)
     fixed = {b"date": format_datetime(at), b"stamp": f"{now:%Y%m%d%H%M%S}"}
 
     def value(match: re.Match[bytes]) -> bytes:

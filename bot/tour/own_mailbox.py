@@ -7,7 +7,7 @@ ever opened for reading, and everything after this works on the copy.
 import os
 import re
 import stat
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,8 +22,6 @@ from typing import BinaryIO
 from bot.errors import UsageProblem
 from bot.tour.maildir import Slot, file_message, is_maildir, make_maildir
 
-MESSAGES_KEPT = 5_000
-BYTES_KEPT = 1024**3
 MESSAGE_LIMIT_BYTES = 64 * 1024**2
 UNKNOWN_OWNER = "owner@steward.invalid"
 
@@ -71,8 +69,16 @@ class _Source:
     start: int | None = None  # None: the whole file is the message
 
 
-def copy_mailbox(source: Path, into: Path) -> Copied:
-    """The newest 5,000 messages of `source` (at most 1 GiB), now in the Maildir `into`.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CopyLimits:
+    """How much of a mailbox is copied, the newest first."""
+
+    messages: int = 5_000
+    total_bytes: int = 1024**3
+
+
+def copy_mailbox(source: Path, into: Path, limits: CopyLimits = CopyLimits()) -> Copied:
+    """The newest messages of `source` that fit the limits, now in the Maildir `into`.
 
     Folders of a Maildir are read too, except trash, spam and drafts. Nothing in `source` is opened
     for writing, renamed or locked.
@@ -82,7 +88,7 @@ def copy_mailbox(source: Path, into: Path) -> Copied:
     """
     kind = _kind(source)
     found, skipped = _find(kind, source)
-    kept = _newest(found)
+    kept = _newest(found, limits)
     make_maildir(into)
     recipients: Counter[str] = Counter()
     copied = 0
@@ -176,8 +182,8 @@ def _whole_file(path: Path) -> _Source | None:
 
 
 def _in_mbox(path: Path) -> Iterator[_Source]:
-    """The newest messages of an mbox by position; a `From ` line after a blank line begins one."""
-    starts: deque[int] = deque(maxlen=MESSAGES_KEPT + 1)
+    """The messages of an mbox by position; a `From ` line after a blank line begins one."""
+    starts: list[int] = []
     position, blank_before = 0, True
     with path.open("rb") as file:
         while line := file.readline(_PIECE_BYTES):
@@ -185,15 +191,15 @@ def _in_mbox(path: Path) -> Iterator[_Source]:
                 starts.append(position)
             blank_before = line in (b"\n", b"\r\n")
             position += len(line)
-    for start, end in zip(starts, [*list(starts)[1:], position], strict=True):
+    for start, end in zip(starts, [*starts[1:], position], strict=True):
         yield _Source(path=path, order=start, size=end - start, start=start)
 
 
-def _newest(found: list[_Source]) -> list[_Source]:
+def _newest(found: list[_Source], limits: CopyLimits) -> list[_Source]:
     """The newest that fit both limits, oldest first; among equals in time the names decide."""
     kept: list[_Source] = []
-    room = BYTES_KEPT
-    for message in reversed(sorted(found, key=lambda each: each.order)[-MESSAGES_KEPT:]):
+    room = limits.total_bytes
+    for message in reversed(sorted(found, key=lambda each: each.order)[-limits.messages :]):
         room -= message.size
         if room < 0:
             break
