@@ -39,5 +39,13 @@ class StoreFailed(OutboxError):  # noqa: N818
     """The database could not take a transaction; nothing of it happened."""
 
 
+class SenderMissing(OutboxError):  # noqa: N818
+    """The tool of a draft cannot be reached now: it is gone, or its account or server is."""
+
+
+class NotRecorded(OutboxError):  # noqa: N818
+    """What became of a delivery is known here and not in the database; its text says it."""
+
+
 class LeaseLost(OutboxError):  # noqa: N818
     """The run's lease was taken or not renewed in time; the holder must stop."""

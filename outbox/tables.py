@@ -119,6 +119,16 @@ class Attempt(SQLModel, table=True):
     verify_tries: int = 0
 
 
+class ReleasedTo(SQLModel, table=True):
+    """Whom a released draft went to: a record the owner made, in the form of outbox.identifiers."""
+
+    __tablename__ = "released_to"
+
+    identifier: str = Field(primary_key=True)
+    draft_id: str = Field(primary_key=True, max_length=32)
+    session_id: str
+
+
 class QuestionStatus(StrEnum):
     """A question is open until one answer, or its abandonment, wins."""
 

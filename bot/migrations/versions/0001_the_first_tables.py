@@ -145,6 +145,13 @@ def upgrade() -> None:
         batch_op.create_index("question_by_status", ["status", "id"], unique=False)
 
     op.create_table(
+        "released_to",
+        sa.Column("identifier", sa.String(), nullable=False),
+        sa.Column("draft_id", sa.String(length=32), nullable=False),
+        sa.Column("session_id", sa.String(), nullable=False),
+        sa.PrimaryKeyConstraint("identifier", "draft_id"),
+    )
+    op.create_table(
         "session",
         sa.Column("id", sa.String(length=32), nullable=False),
         sa.Column("producer", sa.String(), nullable=False),
