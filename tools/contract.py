@@ -1,13 +1,13 @@
 """What a tool is: its spec, what it may touch, what a call is handed, and the two kinds of tool."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
@@ -121,8 +121,30 @@ def load_object(reference: str) -> Any:
     return getattr(import_module(module), name)
 
 
+class FileKind(StrEnum):
+    """What a name in a folder is; a link is never followed to find out."""
+
+    FILE = "file"
+    FOLDER = "folder"
+    LINK = "link"
+    OTHER = "other"  # a pipe, a socket, a device
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listed:
+    """One name in a folder. `size_bytes` is 0 for whatever is no file."""
+
+    name: str
+    kind: FileKind
+    size_bytes: int
+
+
 class PathJail(Protocol):
-    """What a tool may do with paths; `tools.jail.Jail` is the real one."""
+    """What a tool may do with paths; `tools.jail.Jail` is the real one.
+
+    Every path but that of `resolve` is one that `resolve` gave. Whatever happens to the file system
+    in between, no link is followed and nothing outside is opened.
+    """
 
     @property
     def root(self) -> Path:
@@ -135,6 +157,37 @@ class PathJail(Protocol):
 
     def in_scratch(self, path: Path) -> bool:
         """True where the path lies in steward's own work directory for this producer."""
+        ...
+
+    def in_spill(self, path: Path) -> bool:
+        """True where the path lies in the spill directory, which tools read and never write."""
+        ...
+
+    def shown(self, path: Path) -> str:
+        """The path as people and models read it, from the workspace root; `resolve` takes it."""
+        ...
+
+    def open_read(self, path: Path) -> BinaryIO:
+        """The regular file, opened. Raises JailError (a pipe, a device, a swap), OSError."""
+        ...
+
+    def open_folder(self, path: Path) -> int:
+        """A descriptor of the folder, which the caller closes. Raises JailError, OSError."""
+        ...
+
+    def list_folder(self, path: Path, *, limit: int) -> Sequence[Listed]:
+        """At most `limit` names, sorted; forbidden ones left out. Raises JailError, OSError."""
+        ...
+
+    def write(self, path: Path, data: bytes) -> bool:
+        """Make this the whole content, at once or not at all; missing folders are made.
+
+        True if the file is new. Raises JailError, OSError; then nothing was changed.
+        """
+        ...
+
+    def barred(self) -> frozenset[tuple[int, int]]:
+        """Device and inode of everything forbidden that exists now, for one who walks a folder."""
         ...
 
 

@@ -160,16 +160,17 @@ def _fitted(text: str, frame: tuple[str, str], how: Presentation, room: int) -> 
         return notice.instead()
     inner = room - size_bytes(f"{opener}{closer}\n") - notice.size_bytes()
     if how.keep is Keep.HEAD_TAIL:
-        body = _head_and_tail(text, inner)
-        return f"{opener}{body}{closer}\n{notice.head_and_tail()}"
+        body, head = _head_and_tail(text, inner)
+        return f"{opener}{body}{closer}\n{notice.head_and_tail(head)}"
     head = cut_head(text, inner)
     return f"{opener}{head.text}{closer}\n{notice.head(head)}"
 
 
-def _head_and_tail(text: str, room: int) -> str:
+def _head_and_tail(text: str, room: int) -> tuple[str, Cut]:
     half = (room - GAP_BYTES) // 2
     head, tail = cut_head(text, half), cut_tail(text, half)
-    return f"{head.text}\n[... cut: line {head.line} to line {tail.line} ...]\n{tail.text}"
+    gap = f"[... cut here: the text goes on in line {tail.line} of all ...]"
+    return f"{head.text}\n{gap}\n{tail.text}", head
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,8 +187,8 @@ class _Notice:
         part = " and a part of the next" if cut.column > 1 else ""
         return self._written(f"{whole} of {lines} lines{part} are shown", cut)
 
-    def head_and_tail(self) -> str:
-        return self._written("the beginning and the end are shown", None)
+    def head_and_tail(self, cut: Cut) -> str:
+        return self._written("the beginning and the end are shown", cut)
 
     def instead(self) -> str:
         size = size_bytes(self.text)
@@ -205,16 +206,16 @@ class _Notice:
         """An upper bound: every number at its largest."""
         lines = self.text.count("\n") + 2
         largest = Cut(text="", line=lines, column=len(self.text) + 1)
-        return max(size_bytes(self.head(largest)), size_bytes(self.head_and_tail()))
+        return max(size_bytes(self.head(largest)), size_bytes(self.head_and_tail(largest)))
 
-    def _written(self, shown: str, cut: Cut | None) -> str:
+    def _written(self, shown: str, cut: Cut) -> str:
         if isinstance(self.kept_in, OSError):
             end = f"the rest could not be saved ({self._reason()}) and is lost"
             return f"{_NOTICE}{shown}; {end}{self._hint()}]"
         path = json.dumps(str(self.kept_in), ensure_ascii=False)
-        call = f"fs_read path={path}"
-        if cut is not None:
-            call += f" offset={cut.line}" + (f" column={cut.column}" if cut.column > 1 else "")
+        call = f"fs_read path={path} offset={cut.line}"
+        if cut.column > 1:
+            call += f" column={cut.column}"
         size = size_bytes(self.text)
         return f"{_NOTICE}{shown}; all {size} bytes are saved, go on with {call}{self._hint()}]"
 
