@@ -1,0 +1,1 @@
+"""Mail: reading Maildir and mbox without leaving a mark, and sending over SMTP step by step."""
