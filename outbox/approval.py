@@ -1,5 +1,6 @@
 """Asking a person: what an approver is shown, what comes back, and the doors where nobody stands."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,8 +24,18 @@ class ApprovalRequest:
     session_id: str
     agent: str
 
+    @property
+    def why(self) -> str:
+        """The reasons in one line."""
+        return "; ".join(self.reasons)
 
-class Choice(StrEnum):
+    @property
+    def shown(self) -> str:
+        """Every argument, whole, each once; nothing is shortened before a yes."""
+        return json.dumps(dict(self.arguments), ensure_ascii=False, indent=2)
+
+
+class Decision(StrEnum):
     """What came of asking."""
 
     YES = "yes"
@@ -34,19 +45,19 @@ class Choice(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """The choice, and the words a person gave with a no."""
+    """The decision, and the words a person gave with a no."""
 
-    choice: Choice
+    decision: Decision
     reason: str = ""
 
 
-YES = Approval(choice=Choice.YES)
-UNANSWERED = Approval(choice=Choice.UNANSWERED)
+YES = Approval(decision=Decision.YES)
+UNANSWERED = Approval(decision=Decision.UNANSWERED)
 
 
 def no(reason: str = "") -> Approval:
     """A person's no."""
-    return Approval(choice=Choice.NO, reason=reason)
+    return Approval(decision=Decision.NO, reason=reason)
 
 
 class Door(Protocol):
@@ -90,6 +101,7 @@ class NobodyDoor:
     async def ask(self, question: str, options: Sequence[str]) -> str | None:
         """None, at once."""
         del question, options
+        return None  # noqa: RET501 - the answer is that there is none
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class RefusalCause(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Judgement:
     """What becomes of a call before hooks, rules and people are heard.
 
     `why` explains anything but a plain run. `approval` says why a person should be asked, empty
@@ -43,22 +43,22 @@ class Decision:
     blocked_send: bool = False
 
 
-def decide(call: CallFacts, mode: Mode, now: Situation) -> Decision:
+def decide(call: CallFacts, mode: Mode, now: Situation) -> Judgement:
     """Mode first, then the interlock, then whether an approval is due (DESIGN section 7)."""
     forbidden = _forbidden_by_mode(call, mode)
     if forbidden is not None:
-        return Decision(verdict=Verdict.REFUSE, why=forbidden)
+        return Judgement(verdict=Verdict.REFUSE, why=forbidden)
     ruling = rule(call, now)
     match ruling.verdict:
         case Verdict.RUN:
-            return Decision(verdict=Verdict.RUN, approval=_approval_due(call))
+            return Judgement(verdict=Verdict.RUN, approval=_approval_due(call))
         case Verdict.ASK:
             why = explain(call, now)
-            return Decision(verdict=Verdict.ASK, why=why, approval=(why,), needs_person=True)
+            return Judgement(verdict=Verdict.ASK, why=why, approval=(why,), needs_person=True)
         case Verdict.STAGE | Verdict.REFUSE:
-            return Decision(
+            return Judgement(
                 verdict=ruling.verdict,
-                why=explain(call, now),
+                why=explain(call, now) if ruling.tripped or not call.routed else "",
                 blocked_send=_kept_from_sending(call, ruling),
             )
 
