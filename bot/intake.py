@@ -146,7 +146,7 @@ class _Intake:
 
     def _fold_decisions(self, claim: Claim) -> list[str]:
         """Rejections that still wait for a run of their own ride with this one."""
-        told = []
+        told: list[str] = []
         waiting = mailbox.queued(self.session, claim.session_id, CauseKind.DECISION)
         for cause in waiting:
             if mailbox.fold(self.session, cause.id, claim.cause_id, self.moment.now):

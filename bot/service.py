@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from bot import intake, loop
 from bot.conversation import Conversation, replay
-from bot.errors import NotFound
+from bot.errors import BotError, NotFound
 from bot.intake import Moment
 from bot.limits import Limits, StopCause
 from bot.loop import LoopParts, Observer, Steering
@@ -76,10 +76,20 @@ class Service:
     boundary: Callable[[], str]
 
     async def run(self, lease: Lease) -> Ended:
-        """Carry out the claimed cause. Raises: LeaseLost, BotError."""
+        """Carry out the claimed cause; what steward itself refuses ends it as failed.
+
+        Raises: LeaseLost.
+        """
+        try:
+            return await self._carry_out(lease)
+        except BotError as problem:
+            outcome = RunOutcome(stop_cause=StopCause.ERROR, error=str(problem))
+            report = {**outcome.as_json(), "session": lease.claim.session_id}
+            return Ended(status=CauseStatus.FAILED, outcome=report)
+
+    async def _carry_out(self, lease: Lease) -> Ended:
         journal = RunJournal(self.store, lease, self.now)
         row, conversation = self._open(journal.session_id)
-        equipment = self.workshop.equip(row, journal, self.posture)
         moment = Moment(
             now=self.now(),
             zone=self.zone,
@@ -91,6 +101,7 @@ class Service:
         if conversation.waiting:  # an answer came, but a sibling question is still open
             outcome = RunOutcome(stop_cause=StopCause.PARKED)
         else:
+            equipment = self.workshop.equip(row, journal, self.posture)
             outcome = await loop.run(
                 conversation,
                 LoopParts(

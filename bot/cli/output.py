@@ -12,6 +12,17 @@ def print_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2))
 
 
+def plain(text: str) -> str:
+    """Text that cannot steer a terminal: control characters but newline and tab are shown as such."""
+    return "".join(
+        char if char in "\n\t" or char.isprintable() else _visible(char) for char in text
+    )
+
+
+def _visible(char: str) -> str:
+    return f"\\x{ord(char):02x}" if ord(char) < 256 else f"\\u{ord(char):04x}"
+
+
 def _coloured() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 

@@ -1,0 +1,86 @@
+"""`steward chat`: a conversation in the terminal, turn by turn, on one session."""
+
+import argparse
+import asyncio
+import sys
+from pathlib import Path
+
+from bot.cli.exit_codes import DONE
+from bot.cli.output import bold, dim, plain, say
+from bot.cli.running import add_run_options, is_present, run_until_stopped
+from bot.cli.watch import Silent, Watching, footer
+from bot.commands.run import RunRequest
+from bot.wiring import House, open_house
+from outbox.journal import Origin, Span
+
+LEAVE = ("/quit", "/exit", "/q")
+HELP = "Type and press Enter. /new starts a new session, /quit (or Ctrl-D) leaves."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words."""
+    parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
+    add_run_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Talk until /quit or the end of input; without a terminal each line is a piped prompt."""
+    house = open_house()
+    session: str | None = args.resume
+    typed = is_present()
+    if typed:
+        say(dim(HELP))
+    while (line := _next_line(typed=typed)) is not None:
+        words = line.strip()
+        if words in LEAVE:
+            break
+        if words == "/new":
+            session = None
+            say(dim("a new session"))
+        elif words == "/help":
+            say(HELP)
+        elif words:
+            session = _answer(house, args, words, session, typed=typed)
+    if session is not None:
+        say(dim(f"go on with: steward chat --resume {session}"))
+    return DONE
+
+
+def _next_line(*, typed: bool) -> str | None:
+    if not typed:
+        return sys.stdin.readline() or None
+    import readline  # noqa: F401 - line editing and history for input()
+
+    try:
+        return input(bold("you> "))
+    except EOFError:
+        print(file=sys.stderr)
+        return None
+
+
+def _answer(
+    house: House, args: argparse.Namespace, words: str, session: str | None, *, typed: bool
+) -> str:
+    """Run one prompt; gives the session to go on with."""
+    origin = Origin.OWNER if typed else Origin.THIRD_PARTY
+    request = RunRequest(
+        spans=[Span(seq=0, origin=origin, text=words, source="" if typed else "standard input")],
+        producer="chat",
+        piped=not typed,
+        agent=args.agent,
+        model=args.model,
+        resume=session,
+        workspace=Path(args.workspace) if args.workspace else None,
+    )
+    observer = Watching() if typed else Silent()
+    report = asyncio.run(run_until_stopped(house, request, args, observer))
+    if isinstance(observer, Watching):
+        observer.end_line()
+    elif report["answer"]:
+        print(plain(report["answer"]), flush=True)
+    if report.get("error"):
+        say(f"steward chat: {plain(report['error'])}")
+    for question in report["parked"]:
+        say(f'waiting for you: steward questions answer {question} "..."')
+    say(dim(footer(report, house.warnings())))
+    return str(report["session"])

@@ -1,0 +1,78 @@
+"""`steward run`: one prompt, one answer."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, NO_ANSWER, PARKED, REFUSED
+from bot.cli.output import dim, plain, print_json, say
+from bot.cli.running import add_run_options, run_until_stopped
+from bot.cli.watch import Silent, Watching, footer
+from bot.commands.run import RunRequest
+from bot.errors import UsageProblem
+from bot.wiring import open_house
+from outbox.journal import Origin, Span
+
+CODES = {"answered": DONE, "parked": PARKED, "refused": REFUSED, "error": ERROR}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words."""
+    parser.add_argument("prompt", nargs="*", help="the prompt; piped text comes after it")
+    parser.add_argument("--json", action="store_true", help="print one JSON report")
+    parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
+    add_run_options(parser)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Run it; the answer goes to stdout, everything else to stderr."""
+    words = " ".join(args.prompt)
+    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    if not words.strip() and not piped.strip():
+        raise UsageProblem('no prompt; give it as words: steward run "what is new?"')
+    spans = [Span(seq=0, origin=Origin.OWNER, text=words)] if words.strip() else []
+    if piped.strip():
+        spans.append(Span(seq=0, origin=Origin.THIRD_PARTY, text=piped, source="standard input"))
+    request = RunRequest(
+        spans=spans,
+        producer="run",
+        piped=bool(piped.strip()),
+        agent=args.agent,
+        model=args.model,
+        resume=args.resume,
+        workspace=Path(args.workspace) if args.workspace else None,
+    )
+    house = open_house()
+    watching = sys.stdout.isatty() and not args.json
+    observer = Watching() if watching else Silent()
+    report = asyncio.run(run_until_stopped(house, request, args, observer))
+    if args.json:
+        print_json(report)
+    else:
+        _tell(report, observer)
+        say(dim(footer(report, house.warnings())))
+    return exit_code(report)
+
+
+def _tell(report: Mapping[str, Any], observer: Watching | Silent) -> None:
+    if isinstance(observer, Watching):
+        observer.end_line()
+    elif report["answer"]:
+        print(plain(report["answer"]))
+    if report.get("error"):
+        say(f"steward run: {plain(report['error'])}")
+    for question in report["parked"]:
+        say(f'waiting for you: steward questions answer {question} "..."')
+    for draft in report["staged"]:
+        say(f"waiting for you: steward outbox show {draft}")
+
+
+def exit_code(report: Mapping[str, Any]) -> int:
+    """0 answered, 1 error, 3 refused, 4 no answer, 5 parked; a limit with an answer is an answer."""
+    stop = report["stop_cause"]
+    if stop == "cancelled":
+        return INTERRUPTED
+    return CODES.get(stop, DONE if report["answer"] and stop != "empty" else NO_ANSWER)

@@ -1,0 +1,90 @@
+"""What `run`, `chat` and `questions answer` share: options, posture, and how Ctrl-C stops a run."""
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from bot.cli.door import TerminalDoor
+from bot.commands.run import RunRequest, run_prompt
+from bot.limits import ATTENDED, UNATTENDED
+from bot.loop import Observer
+from bot.service import Posture
+from bot.wiring import House
+from outbox.approval import Door, NobodyDoor, YesDoor
+from outbox.policy import Mode
+
+
+def add_run_options(parser: argparse.ArgumentParser) -> None:
+    """The options of everything that starts a run."""
+    parser.add_argument("--agent", help="which agent of the configuration (default: assistant)")
+    parser.add_argument("--model", help="which model of the configuration")
+    parser.add_argument("--workspace", metavar="DIR", help="where files are read and written")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--yes", action="store_true", help="approve what asks, but never a send")
+    how.add_argument("--read-only", action="store_true", help="change nothing; sends still stage")
+
+
+def is_present() -> bool:
+    """True where a person sits at this terminal and can be asked."""
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def terminal_door(name: str, *, yes: bool = False, present: bool | None = None) -> Door:
+    """The door of this terminal, or one behind which nobody stands."""
+    someone = is_present() if present is None else present
+    door: Door = TerminalDoor(name) if someone else NobodyDoor(name)
+    return YesDoor(door) if yes else door
+
+
+def posture(door: Door, observer: Observer, *, read_only: bool, model: str | None) -> Posture:
+    """How a run from this terminal stands towards its owner."""
+    return Posture(
+        door=door,
+        mode=Mode.READ_ONLY if read_only else Mode.NORMAL,
+        limits=ATTENDED if door.present else UNATTENDED,
+        observer=observer,
+        take_steering=tuple,
+        model=model,
+    )
+
+
+async def run_until_stopped(
+    house: House, request: RunRequest, args: argparse.Namespace, observer: Observer
+) -> Mapping[str, Any]:
+    """Run the prompt; the first Ctrl-C or SIGTERM stops it with what it has, the second at once."""
+    door = terminal_door(request.producer, yes=args.yes)
+    how = posture(door, observer, read_only=args.read_only, model=args.model)
+    return await stoppable(lambda stop: run_prompt(house, request, how, stop))
+
+
+async def stoppable(
+    work: Callable[[asyncio.Event], Awaitable[Mapping[str, Any]]],
+) -> Mapping[str, Any]:
+    """Do the work with an event that the first Ctrl-C or SIGTERM sets; the second ends the process."""
+    stop = asyncio.Event()
+    with _signals_set(stop):
+        return await work(stop)
+
+
+@contextmanager
+def _signals_set(stop: asyncio.Event) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+
+    def on_signal(number: int) -> None:
+        if stop.is_set():
+            os._exit(128 + number)
+        stop.set()
+        print("\nstopping; once more to leave at once", file=sys.stderr)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, on_signal, number)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

@@ -1,0 +1,107 @@
+"""Start a run: a prompt of the owner's becomes a cause that this very process claims and carries out."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sqlmodel import Session
+
+from bot import sessions
+from bot.errors import UsageProblem
+from bot.prompts import system_prompt
+from bot.service import Posture
+from bot.tables import SessionRow
+from bot.wiring import House
+from outbox.journal import Span
+from tools.ids import new_id
+from triggers import mailbox
+from triggers.errors import Busy
+from triggers.mailbox import Claim, NewCause
+from triggers.tables import CauseKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """What a door asks for. `resume` is a handle of a session; `piped`: some of it came by a pipe."""
+
+    spans: Sequence[Span]
+    producer: str
+    piped: bool = False
+    agent: str | None = None
+    model: str | None = None
+    resume: str | None = None
+    workspace: Path | None = None
+
+
+async def run_prompt(
+    house: House, request: RunRequest, posture: Posture, stop: asyncio.Event | None = None
+) -> Mapping[str, Any]:
+    """Run the prompt to its end and give the report that `steward run --json` prints.
+
+    Raises: UsageProblem for an empty prompt, NotFound, Busy when another process runs the
+    session; then nothing was posted.
+    """
+    if not any(span.text.strip() for span in request.spans):
+        raise UsageProblem('the prompt is empty; give it as words: steward run "..."')
+    claim = _post(house, request)
+    ticker = house.ticker(posture)
+    ended = await ticker.carry_out(claim, stop)
+    return {"session": claim.session_id, **ended.outcome}
+
+
+def _post(house: House, request: RunRequest) -> Claim:
+    """Queue the prompt and claim it, in one transaction: a session that is busy gets nothing."""
+    now = house.now()
+    house.recover()
+    with house.store.effect() as session:
+        row = (
+            sessions.find(session, request.resume)
+            if request.resume is not None
+            else _new_session(house, session, request)
+        )
+        cause_id = new_id(now)
+        payload = {
+            "spans": [
+                {"origin": span.origin.value, "text": span.text, "source": span.source}
+                for span in request.spans
+            ],
+            "piped": request.piped,
+        }
+        cause = NewCause(
+            id=cause_id,
+            kind=CauseKind.PROMPT,
+            session_id=row.id,
+            producer=row.producer,
+            agent=row.agent,
+            payload=payload,
+            for_process=house.process,
+        )
+        mailbox.post(session, cause, now)
+        claim = mailbox.claim(session, owner=house.process, now=now, cause_id=cause_id)
+        if claim is None:
+            holder = mailbox.holder(session, row.id)
+            raise Busy(
+                f"session {row.id} is being run by process {holder}; wait for it, or start anew"
+            )
+    return claim
+
+
+def _new_session(house: House, session: Session, request: RunRequest) -> SessionRow:
+    agent = house.agent(request.agent)
+    now = house.now()
+    producer = request.producer if request.agent is None else agent.name
+    first = next(span.text for span in request.spans if span.text.strip())
+    row = SessionRow(
+        id=new_id(now),
+        producer=producer,
+        agent=agent.name,
+        model=house.model_name(agent, request.model),
+        workspace=str(house.workspace(producer, request.workspace)),
+        system=system_prompt(agent.name, agent.instructions),
+        title=" ".join(first.split())[:80],
+        created_at=now,
+    )
+    sessions.create(session, row)
+    return row

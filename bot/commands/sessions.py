@@ -1,0 +1,51 @@
+"""Sessions as a person asks for them: a list, and one shown with its transcript."""
+
+from typing import Any
+
+from sqlmodel import Session
+
+from bot import sessions
+from bot.tables import SessionRow
+from bot.transcript import lines
+from bot.wiring import House
+from tools.taint import CLEAN, Taint, taint_from_json
+
+
+def list_sessions(house: House, *, limit: int, after: str | None) -> list[dict[str, Any]]:
+    """The newest sessions; `after` continues below an id."""
+    with house.store.read() as session:
+        before = sessions.find(session, after).id if after else None
+        return [_brief(row) for row in sessions.page(session, limit=limit, before=before)]
+
+
+def show_session(house: House, handle: str) -> dict[str, Any]:
+    """One session: id, producer, agent, taint and every line of its transcript.
+
+    Raises: NotFound.
+    """
+    with house.store.read() as session:
+        row = sessions.find(session, handle)
+        events = [
+            {"seq": e.seq, "at": house.local(e.at), "kind": e.kind.value, **e.data}
+            for e in lines(session, row.id)
+        ]
+        taint = session_taint(session, row.id)
+        return {**_brief(row), "taint": taint.flags(), "events": events}
+
+
+def session_taint(session: Session, session_id: str) -> Taint:
+    """What has entered this session so far; a line without a record is unknown, and so both."""
+    found = [taint_from_json(event.taint) for event in lines(session, session_id)]
+    return CLEAN.merge(*found)
+
+
+def _brief(row: SessionRow) -> dict[str, Any]:
+    return {
+        "id": row.id,
+        "producer": row.producer,
+        "agent": row.agent,
+        "model": row.model,
+        "title": row.title,
+        "workspace": row.workspace,
+        "created_at": row.created_at.isoformat(),
+    }
