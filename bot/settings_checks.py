@@ -1,6 +1,5 @@
 """What one key of the configuration says about another, and which features are not built yet."""
 
-import ipaddress
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -12,7 +11,8 @@ from bot.home import Home
 from bot.redaction import has_token_shape
 from bot.settings_later import NOT_BUILT
 from bot.settings_lines import Path
-from bot.settings_schema import Configuration, ModelKind, Smtp, Tls
+from bot.settings_schema import Configuration, ModelKind, Smtp
+from tools.mail.settings import Tls, is_loopback
 
 Finding = tuple[Path, str]
 
@@ -21,16 +21,6 @@ _LITERAL = (
     "'steward config set-secret NAME', then write \"keyring:NAME\""
 )
 _OPEN = 'has tls = "none", which is for this machine only; use "tls" or "starttls"'
-
-
-def is_loopback(host: str) -> bool:
-    """True where the host is this machine, by name or by address; names are not looked up."""
-    if host.rstrip(".").lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
 
 
 def secret_findings(document: Any, path: Path = ()) -> Iterator[Finding]:

@@ -1,6 +1,5 @@
-"""Pure. The configuration file as a type: the sections whose features are built, and the whole."""
+"""The configuration file as a type: the sections whose features are built, and the whole."""
 
-from decimal import Decimal
 from enum import StrEnum
 from typing import Annotated
 
@@ -21,16 +20,9 @@ from bot.settings_later import (
     ToolDetail,
 )
 from bot.settings_types import Address, Money, Port, Secret, Section, Words
+from outbox.settings import Trifecta, WebRule
+from tools.mail.settings import Tls
 
-BUILT_IN_SENDERS = (
-    "mail_send",
-    "mail_reply",
-    "mail_forward",
-    "calendar_create_event",
-    "calendar_update_event",
-    "calendar_delete_event",
-    "slack_post",
-)
 DEFAULT_AGENT = "assistant"
 
 
@@ -44,12 +36,12 @@ class ModelKind(StrEnum):
 
 
 class Price(Section):
-    """USD per million tokens."""
+    """USD per million tokens. A cache price that is not given is the price of input."""
 
-    input: Money = Decimal(0)
-    output: Money = Decimal(0)
-    cache_read: Money = Decimal(0)
-    cache_write: Money = Decimal(0)
+    input: Money
+    output: Money
+    cache_read: Money | None = None
+    cache_write: Money | None = None
 
 
 class ModelEntry(Section):
@@ -91,30 +83,14 @@ class AgentEntry(Section):
 
 
 class Outbox(Section):
-    """What waits for the owner."""
+    """What waits for the owner. The built-in senders always do, unless `direct` names them."""
 
-    tools: Words = BUILT_IN_SENDERS
+    tools: Words = ()
     direct: Words = ()
     strict: bool = False
     scripts: bool = False
     publish: Words = ()
     expire_days: Annotated[int, Field(ge=1)] | None = None
-
-
-class Trifecta(StrEnum):
-    """What becomes of a send once a conversation holds untrusted text."""
-
-    STAGE = "stage"
-    BLOCK = "block"
-    ASK = "ask"
-    ALLOW = "allow"
-
-
-class WebReads(StrEnum):
-    """Whether an untrusted conversation may read addresses the owner did not type."""
-
-    RUN = "run"
-    STRICT = "strict"
 
 
 class Leaks(StrEnum):
@@ -128,7 +104,7 @@ class Security(Section):
     """How the interlock decides."""
 
     trifecta: Annotated[Trifecta, Field(strict=False)] = Trifecta.STAGE
-    web: Annotated[WebReads, Field(strict=False)] = WebReads.RUN
+    web: Annotated[WebRule, Field(strict=False)] = WebRule.RUN
     block_sends_after_private: bool = False
     block_private_ips: bool = True
     leaks: Annotated[Leaks, Field(strict=False)] = Leaks.REDACT
@@ -140,14 +116,6 @@ class Tools(Section):
     disabled: Words = ()
     output_budget_bytes: Annotated[int, Field(ge=0)] = 0
     detail: dict[str, Annotated[ToolDetail, Field(strict=False)]] = Field(default_factory=dict)
-
-
-class Tls(StrEnum):
-    """How a connection is protected; `none` is for this machine only."""
-
-    TLS = "tls"
-    STARTTLS = "starttls"
-    NONE = "none"
 
 
 SMTP_PORTS = {Tls.TLS: 465, Tls.STARTTLS: 587, Tls.NONE: 25}

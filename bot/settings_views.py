@@ -1,0 +1,104 @@
+"""Fills the lower floors' own settings from the configuration; secrets only where asked for."""
+
+from pathlib import Path
+
+from bot.errors import ConfigProblem
+from bot.secrets import Secrets
+from bot.settings import Settings
+from bot.settings_schema import SMTP_PORTS, MailKind, Smtp
+from bot.settings_schema import MailAccount as AccountEntry
+from outbox.settings import GateSettings, OutboxSettings, SecuritySettings
+from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer
+
+
+def gate_settings(settings: Settings) -> GateSettings:
+    """The tables [outbox] and [security] as the gate reads them."""
+    outbox, security = settings.outbox, settings.security
+    return GateSettings(
+        outbox=OutboxSettings(
+            tools=outbox.tools,
+            direct=outbox.direct,
+            strict=outbox.strict,
+            scripts=outbox.scripts,
+            publish=outbox.publish,
+            expire_days=outbox.expire_days,
+        ),
+        security=SecuritySettings(
+            trifecta=security.trifecta,
+            web=security.web,
+            block_sends_after_private=security.block_sends_after_private,
+        ),
+    )
+
+
+def mail_settings(
+    settings: Settings, secrets: Secrets, *, embedded: SmtpServer | None = None
+) -> Mail:
+    """Every built kind of account, with passwords resolved, and the owner's contacts.
+
+    `embedded` is the tour's server where it runs; an account that names it has no SMTP otherwise.
+    Raises: ConfigProblem for a secret that cannot be found.
+    """
+    accounts = settings.config.mail.accounts
+    return Mail(
+        accounts=tuple(
+            _account(settings, secrets, name, embedded)
+            for name, entry in accounts.items()
+            if entry.kind is MailKind.MAILDIR
+        ),
+        contacts=settings.contacts,
+    )
+
+
+def api_key(settings: Settings, secrets: Secrets, model: str) -> str | None:
+    """The key of this entry of [models]; None where it names none.
+
+    Raises: ConfigProblem for an unknown entry, or a secret that cannot be found.
+    """
+    entry = settings.models.get(model)
+    if entry is None:
+        raise ConfigProblem(f"there is no [models.{model}] in {settings.home.config}")
+    return None if entry.api_key is None else secrets.resolve(entry.api_key)
+
+
+def _account(
+    settings: Settings, secrets: Secrets, name: str, embedded: SmtpServer | None
+) -> MailAccount:
+    entry = settings.config.mail.accounts[name]
+    assert entry.path is not None, "a maildir without a path does not load"
+    path = settings.path(entry.path)
+    return MailAccount(
+        name=name,
+        kind=AccountKind.MAILDIR,
+        address=entry.address,
+        display_name=entry.display_name,
+        aliases=entry.aliases,
+        path=path,
+        sent=_sent_folder(path, entry),
+        smtp=_smtp(entry.smtp, secrets, embedded),
+    )
+
+
+def _sent_folder(path: Path, entry: AccountEntry) -> Path | None:
+    """`sent` is a folder beside or inside the mailbox: as written, or with Maildir++'s dot."""
+    if entry.sent is None:
+        return None
+    parent = path.parent if path.is_file() else path
+    dotted = parent / f".{entry.sent}"
+    plain = parent / entry.sent
+    return dotted if dotted.is_dir() and not plain.is_dir() else plain
+
+
+def _smtp(entry: Smtp | None, secrets: Secrets, embedded: SmtpServer | None) -> SmtpServer | None:
+    if entry is None:
+        return None
+    if entry.embedded:
+        return embedded
+    assert entry.host is not None, "smtp without a host does not load"
+    return SmtpServer(
+        host=entry.host,
+        port=entry.port or SMTP_PORTS[entry.tls],
+        tls=entry.tls,
+        user=entry.user,
+        password=None if entry.password is None else secrets.resolve(entry.password),
+    )
