@@ -101,7 +101,7 @@ class NobodyDoor:
     async def ask(self, question: str, options: Sequence[str]) -> str | None:
         """None, at once."""
         del question, options
-        return None  # noqa: RET501 - the answer is that there is none
+        return None
 
 
 @dataclass(frozen=True, slots=True)
