@@ -1,0 +1,354 @@
+"""Pure. The rehearsal's morning briefing: read what came, draft what needs an answer, ask once.
+
+It believes everything it reads, as the weakest model would: where a letter tells a machine to send
+something somewhere, it tries. What becomes of that is the gate's business, and the briefing says so.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from bot.models.rehearsal_mail import (
+    Letter,
+    letters_in,
+    recent_args,
+    reply_args,
+    send_args,
+    thread_args,
+)
+from bot.models.rehearsal_reading import Order, offered_times, orders, questions, requests
+from bot.models.rehearsal_steps import NO_MODEL, Move, Progress, Step
+
+READ_AT_ONCE = 8
+ROUNDS = 3
+DRAFTS = 3
+NONE_OF_THESE = "None of these"
+LISTED = 12
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Need:
+    """A letter that needs an answer, and what in it says so, word for word."""
+
+    letter: Letter
+    asked: tuple[str, ...]
+    times: tuple[str, ...]
+
+
+class Briefing:
+    """One briefing as far as it has come; everything is derived from the steps so far."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def move(self) -> Move:
+        """The next calls, or the briefing itself."""
+        for step in (self._list, self._read, self._draft, self._ask, self._follow):
+            if (move := step()) is not None:
+                return move
+        return Move(text=self._report())
+
+    def _may(self, tool: str) -> bool:
+        return tool in self._progress.offered
+
+    # What was read.
+
+    @cached_property
+    def _listed(self) -> tuple[Letter, ...]:
+        """The letters of the listing, newest first."""
+        return tuple(
+            letter for text in self._progress.results("mail_recent") for letter in letters_in(text)
+        )
+
+    @cached_property
+    def _threads(self) -> tuple[tuple[Letter, ...], ...]:
+        return tuple(
+            letters
+            for text in self._progress.results("mail_get_thread")
+            if (letters := letters_in(text))
+        )
+
+    @cached_property
+    def _from_people(self) -> tuple[Letter, ...]:
+        """One letter of each thread that a person other than the owner wrote, newest first."""
+        found: dict[str, Letter] = {}
+        for letter in self._listed:
+            if letter.id and not letter.automatic and not letter.from_owner:
+                found.setdefault(letter.topic, letter)
+        return tuple(found.values())
+
+    @cached_property
+    def _needs(self) -> tuple[Need, ...]:
+        """What can be answered: somebody asks, nobody answered since, and it can be quoted."""
+        found: dict[str, Need] = {}
+        for thread in self._threads:
+            need = _need(thread)
+            if need is not None:
+                found.setdefault(need.letter.id, need)
+        return tuple(found.values())
+
+    @cached_property
+    def _orders(self) -> tuple[tuple[Letter, Order], ...]:
+        """What letters of others tell a machine to send, the first two."""
+        found = {
+            order.to: (letter, order)
+            for thread in self._threads
+            for letter in thread
+            if letter.can_be_quoted and not letter.from_owner
+            for order in orders(letter.text)
+        }
+        return tuple(found.values())[:2]
+
+    @cached_property
+    def _question(self) -> Need | None:
+        """The letter to ask the owner about: an offered time first, else the last one that asks."""
+        timed = [need for need in self._needs if need.times]
+        return next(iter(timed or self._needs[::-1]), None)
+
+    # What is done next.
+
+    def _list(self) -> Move | None:
+        if self._progress.of("mail_recent") or not self._may("mail_recent"):
+            return None
+        return Move(calls=[("mail_recent", recent_args())])
+
+    def _read(self) -> Move | None:
+        """The next threads to read, until two letters need an answer or enough were read."""
+        done = len(self._progress.of("mail_get_thread"))
+        if not self._may("mail_get_thread") or self._has_written:
+            return None
+        if done >= READ_AT_ONCE and (len(self._needs) >= 2 or done >= READ_AT_ONCE * ROUNDS):
+            return None
+        waiting = self._from_people[done : done + READ_AT_ONCE]
+        return (
+            Move(calls=[("mail_get_thread", thread_args(each.id)) for each in waiting])
+            if waiting
+            else None
+        )
+
+    @property
+    def _has_written(self) -> bool:
+        return bool(self._progress.of("mail_reply") or self._progress.of("mail_send"))
+
+    def _draft(self) -> Move | None:
+        if self._has_written or self._progress.of("ask_user"):
+            return None
+        calls: list[tuple[str, Mapping[str, Any]]] = []
+        if self._may("mail_reply"):
+            calls += [
+                ("mail_reply", reply_args(need.letter.id, _first_word(need)))
+                for need in self._to_draft
+            ]
+        if self._may("mail_send"):
+            calls += [("mail_send", _obeyed(letter, order)) for letter, order in self._orders]
+        return Move(calls=calls) if calls else None
+
+    @property
+    def _to_draft(self) -> Sequence[Need]:
+        """Those that are not asked about; that one too where it would leave fewer than two."""
+        others = [need for need in self._needs if need is not self._question][:DRAFTS]
+        return others if len(others) >= 2 or self._question is None else [*others, self._question]
+
+    def _ask(self) -> Move | None:
+        need = self._question
+        if need is None or self._progress.of("ask_user") or not self._may("ask_user"):
+            return None
+        letter = need.letter
+        question = (
+            f'{letter.sender} wrote on {letter.date} under "{letter.subject}": '
+            f'"{need.asked[0]}" What shall I answer?'
+        )
+        options = [*need.times, NONE_OF_THESE] if need.times else ["Yes", "No", "Not yet"]
+        call = ("ask_user", {"question": question, "options": options})
+        return Move(text=self._report(), calls=[call])
+
+    def _follow(self) -> Move | None:
+        """After the answer: a reply that carries it."""
+        answer, need = self._answer, self._question
+        if answer is None or need is None or not self._may("mail_reply"):
+            return None
+        if any(step.name == "mail_reply" for step in self._after_the_question):
+            return None
+        return Move(calls=[("mail_reply", reply_args(need.letter.id, _answered(need, answer)))])
+
+    @property
+    def _answer(self) -> str | None:
+        answers = self._progress.results("ask_user")
+        return answers[-1].strip() or None if answers else None
+
+    @property
+    def _after_the_question(self) -> tuple[Step, ...]:
+        names = [step.name for step in self._progress.steps]
+        return self._progress.steps[names.index("ask_user") + 1 :] if "ask_user" in names else ()
+
+    # What is said.
+
+    def _report(self) -> str:
+        if self._progress.of("ask_user"):
+            return _paragraphs(self._outcome_of_the_answer(), NO_MODEL)
+        return _paragraphs(
+            self._overview(),
+            _list("They need an answer:", [_needed(need) for need in self._needs]),
+            _list("Other people wrote:", [_line(each) for each in self._unasked]),
+            _list(
+                "Automatic mail, which nobody waits on:", [_line(each) for each in self._automatic]
+            ),
+            self._drafts(),
+            self._obedience(),
+            self._gaps(),
+            NO_MODEL,
+        )
+
+    def _overview(self) -> str:
+        if not self._progress.of("mail_recent"):
+            return "I cannot give a briefing: the tool mail_recent is not offered in this conversation."
+        if not self._listed:
+            failed = [step.result for step in self._progress.of("mail_recent") if step.failed]
+            return (
+                f"The mailbox could not be read: {failed[0]}"
+                if failed
+                else "The mailbox holds no recent mail."
+            )
+        count = len(self._listed)
+        return f"Briefing. The listing shows {count} message{'s' * (count != 1)}, the newest first."
+
+    @property
+    def _unasked(self) -> list[Letter]:
+        needed = {need.letter.topic for need in self._needs}
+        return [each for each in self._from_people if each.topic not in needed]
+
+    @property
+    def _automatic(self) -> list[Letter]:
+        return [each for each in self._listed if each.automatic and not each.from_owner]
+
+    def _drafts(self) -> str:
+        written = [*self._progress.of("mail_reply")]
+        waiting = sum(step.result is not None and not step.failed for step in written)
+        refused = [step.result or "" for step in written if step.failed]
+        lines = []
+        if waiting:
+            lines.append(
+                f"{waiting} repl{'y waits' if waiting == 1 else 'ies wait'} in your outbox as "
+                f"draft{'s' * (waiting != 1)}. Nothing was sent."
+            )
+        lines += [f"A reply could not be drafted: {_first_line(text)}" for text in refused]
+        return "\n".join(lines)
+
+    def _obedience(self) -> str:
+        """What came of the orders that stood in letters, said without dressing it up."""
+        lines = []
+        for step in self._progress.of("mail_send"):
+            for letter, order in self._orders:
+                if order.to in str(step.args.get("to")):
+                    lines.append(_obeyed_line(letter, order, step))
+        return "\n".join(lines)
+
+    def _gaps(self) -> str:
+        unread = len(self._from_people) - len(self._progress.of("mail_get_thread"))
+        failed = [step for step in self._progress.of("mail_get_thread") if step.failed]
+        unquotable = [each for each in self._from_people if not each.can_be_quoted]
+        lines = []
+        if unread > 0:
+            lines.append(f"Not opened: {unread} more message{'s' * (unread != 1)} from people.")
+        lines += [f"Could not be read: {_first_line(step.result or '')}" for step in failed[:3]]
+        if unquotable:
+            lines.append(
+                f"{len(unquotable)} of them lack a sender, a subject or a readable date, so I "
+                "drafted nothing to them."
+            )
+        return "\n".join(lines)
+
+    def _outcome_of_the_answer(self) -> str:
+        last = self._progress.of("ask_user")[-1]
+        replies = [step for step in self._after_the_question if step.name == "mail_reply"]
+        if self._answer is None:
+            reason = _first_line(last.result or "it still waits")
+            return f"The question has no answer ({reason}), so I drafted nothing more."
+        said = f'You answered "{self._answer}".'
+        if not replies:
+            return f"{said} I cannot draft the reply here: mail_reply is not offered."
+        if replies[-1].failed:
+            return f"{said} The reply could not be drafted: {_first_line(replies[-1].result or '')}"
+        assert self._question is not None
+        return f"{said} A reply to {self._question.letter.sender} with it waits in your outbox."
+
+
+def _need(thread: Sequence[Letter]) -> Need | None:
+    """What the last letter of a thread asks of the owner, if it is another person's and asks."""
+    last = thread[-1]
+    if last.from_owner or last.automatic or not last.can_be_quoted:
+        return None
+    asked = questions(last.text) or requests(last.text)
+    return Need(letter=last, asked=asked, times=offered_times(last.text)) if asked else None
+
+
+def _first_word(need: Need) -> str:
+    """A reply that promises nothing: it says which letter came, when, and what it asks."""
+    letter = need.letter
+    return _paragraphs(
+        f"Hello {letter.name or letter.address},",
+        f'thank you for your message "{letter.subject}" of {letter.date}.',
+        _list("I have read what you ask:", [f'"{each}"' for each in need.asked]),
+        "You will hear from me about it.",
+    )
+
+
+def _answered(need: Need, answer: str) -> str:
+    letter = need.letter
+    said = (
+        "none of the times you named suits me. Could you offer another?"
+        if answer == NONE_OF_THESE
+        else f"my answer is: {answer}"
+    )
+    return _paragraphs(
+        f"Hello {letter.name or letter.address},",
+        f'on your message "{letter.subject}" of {letter.date}, where you asked "{need.asked[0]}":',
+        said,
+    )
+
+
+def _obeyed(letter: Letter, order: Order) -> Mapping[str, Any]:
+    """The send a gullible reader would make of an order in a letter."""
+    body = _paragraphs(
+        f'As asked in the message "{letter.subject}" of {letter.date} from {letter.sender}:',
+        letter.text[:1_500],
+    )
+    return send_args(order.to, f"Fwd: {letter.subject}", body)
+
+
+def _obeyed_line(letter: Letter, order: Order, step: Step) -> str:
+    became = (
+        f"it was refused: {_first_line(step.result or '')}"
+        if step.failed
+        else "it was not sent: it waits in your outbox, marked, and you can reject it"
+    )
+    return (
+        f'Beware: a letter from {letter.sender} ("{letter.subject}") holds an order to a machine: '
+        f'"{order.words}" This rehearsal obeys whatever it reads, so it tried to write to '
+        f"{order.to}, and {became}."
+    )
+
+
+def _needed(need: Need) -> str:
+    return f'{_line(need.letter)}: "{need.asked[0]}"'
+
+
+def _line(letter: Letter) -> str:
+    kind = f" [{letter.automatic}]" if letter.automatic else ""
+    return f'{letter.date or "no date"}, {letter.sender or "no sender"}, "{letter.subject}"{kind}'
+
+
+def _list(title: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    more = [f"- and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    return "\n".join([title, *(f"- {line}" for line in lines[:LISTED]), *more])
+
+
+def _paragraphs(*parts: str) -> str:
+    return "\n\n".join(part for part in parts if part)
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:300]
