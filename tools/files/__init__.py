@@ -1,0 +1,1 @@
+"""The file tools: read, list, search, write and edit inside the workspace."""

@@ -1,0 +1,1 @@
+"""The todo tool: one short list for each session."""
