@@ -15,6 +15,7 @@ from tools.contract import Capabilities, EffectScope, Egress, Phase
 from tools.taint import Source, Taint
 
 SOURCES_NAMED = 3
+SAME_TURN = "called in this same turn"
 NESTING_LOOKED_AT = 10_000  # values of one call's arguments; more is no honest call
 
 
@@ -93,7 +94,7 @@ def prospective(taint: Taint, others: Iterable[Declared], *, turn: int) -> Taint
     """The conversation's taint plus what the other calls of the turn may bring into it."""
     private, untrusted = [], []
     for other in others:
-        source = Source(tool=other.tool, turn=turn, what="called in this same turn")
+        source = Source(tool=other.tool, turn=turn, what=SAME_TURN)
         if other.capabilities.private_data:
             private.append(source)
         if other.capabilities.untrusted_input:
@@ -214,7 +215,7 @@ def explain(call: CallFacts, now: Situation) -> str:
     if now.taint.is_private:
         legs.append(f"private data was read by {_named(now.taint.private)}")
     because = " and ".join(legs) or "the owner routes it to the outbox, and it cannot be staged"
-    return f"{because}. {_danger(call)} {_way_on(call)}"
+    return f"{because}. {_danger(call)} {_way_on(call, now)}"
 
 
 def _named(sources: tuple[Source, ...]) -> str:
@@ -231,7 +232,10 @@ def _danger(call: CallFacts) -> str:
     return f"So {call.tool} could destroy something at a stranger's word."
 
 
-def _way_on(call: CallFacts) -> str:
+def _way_on(call: CallFacts, now: Situation) -> str:
+    sources = (*now.taint.untrusted, *now.taint.private)
+    if sources and all(source.what == SAME_TURN for source in sources):
+        return "Call it alone, in a later turn; it is judged anew by what has come in until then."
     if call.is_sender:
         return "Say in your answer what should go out and to whom; the owner can do it."
     if call.is_web_read:

@@ -174,8 +174,8 @@ def _settle(
     if row.call_closed:
         resumes, waiting = status is QuestionStatus.ANSWERED, ()
     else:
-        answered = any(other.status is QuestionStatus.ANSWERED for other in siblings)
-        resumes = not waiting and answered
+        has_answer = any(other.status is QuestionStatus.ANSWERED for other in siblings)
+        resumes = not waiting and has_answer
     return Settled(question=row, resumes=resumes, late=row.call_closed, still_open=waiting)
 
 
