@@ -1,0 +1,104 @@
+"""`steward config`: show, find, begin and check the configuration, and store a secret."""
+
+import argparse
+import getpass
+import json
+import os
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from bot.cli.exit_codes import DONE, ERROR
+from bot.cli.output import dim, print_json, say
+from bot.commands.configuration import (
+    check_configuration,
+    init_configuration,
+    show_configuration,
+    store_secret,
+)
+from bot.errors import UsageProblem
+from bot.home import Home, find_home
+from bot.settings import load_settings
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words."""
+    acts = parser.add_subparsers(dest="act", metavar="ACT")
+    show = acts.add_parser("show", help="every setting as it is in force")
+    show.add_argument("--json", action="store_true")
+    acts.add_parser("path", help="where the configuration lies")
+    acts.add_parser("init", help="write one to begin with")
+    check = acts.add_parser("check", help="read it as a start would, and say what is wrong")
+    check.add_argument("--json", action="store_true")
+    secret = acts.add_parser("set-secret", help="store what keyring:NAME stands for")
+    secret.add_argument("name", metavar="NAME")
+    parser.set_defaults(act="show", json=False)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Do it."""
+    home = find_home(os.environ)
+    match args.act:
+        case "path":
+            print(home.config)
+        case "init":
+            init_configuration(home, os.environ)
+            print(home.config)
+        case "check":
+            return _check(home, as_json=args.json)
+        case "set-secret":
+            say(store_secret(home, os.environ, args.name, _read_secret(home, args.name)).note)
+        case _:
+            _show(show_configuration(load_settings(home.root, os.environ)), as_json=args.json)
+    return DONE
+
+
+def _show(values: Mapping[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        print_json(values)
+        return
+    for section, value in values.items():
+        for key, setting in _leaves(value, section):
+            text = json.dumps(setting, ensure_ascii=False)
+            print(dim(f"{key} is not set") if setting in (None, [], {}) else f"{key} = {text}")
+
+
+def _leaves(value: Any, key: str) -> list[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        return [leaf for name, part in value.items() for leaf in _leaves(part, f"{key}.{name}")]
+    return [(key, value)]
+
+
+def _check(home: Home, *, as_json: bool) -> int:
+    checked = check_configuration(home, os.environ)
+    if as_json:
+        print_json(
+            {
+                "path": str(home.config),
+                "ok": not checked.problems,
+                "problems": [
+                    {"line": each.line, "key": each.key, "text": each.text}
+                    for each in checked.problems
+                ],
+                "not_built": [{"line": each.line, "key": each.key} for each in checked.not_built],
+            }
+        )
+        return ERROR if checked.problems else DONE
+    for problem in (*checked.problems, *checked.not_built):
+        print(f"{home.config}: {problem}")
+    if checked.problems:
+        return ERROR
+    found = "a start would go through" if home.config.exists() else "no configuration: defaults"
+    print(f"{home.config}: {found}")
+    return DONE
+
+
+def _read_secret(home: Home, name: str) -> str:
+    """From a prompt that echoes nothing, or from a pipe that somebody at a terminal filled."""
+    if sys.stdin.isatty():
+        return getpass.getpass(f"{name} (nothing is shown): ")
+    if not sys.stderr.isatty() and not load_settings(home.root, os.environ).outbox.scripts:
+        raise UsageProblem(
+            "storing a secret needs a terminal, unless [outbox] scripts = true is configured"
+        )
+    return sys.stdin.read().removesuffix("\n").removesuffix("\r")

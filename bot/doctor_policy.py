@@ -1,0 +1,71 @@
+"""Checks of what the owner allows: what leaves the outbox unread, and names that mean nothing."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from bot.doctor_check import Check, Finding, Subject, fail, ok, warn
+from outbox.settings import BUILTIN_SENDERS, Trifecta
+from tools.contract import ToolSpec
+from tools.errors import ManifestError
+from tools.manifest import MANIFEST_NAME, load_specs
+from tools.registry import matches_any
+
+_FLOORS = ("tools", "outbox", "triggers", "bot")
+
+
+def built_in_specs() -> list[ToolSpec]:
+    """Every tool that a package of the four floors declares. Raises: ManifestError."""
+    top = Path(__file__).parents[1]
+    manifests = (path for floor in _FLOORS for path in sorted((top / floor).rglob(MANIFEST_NAME)))
+    return [spec for path in manifests for spec in load_specs(path.parent)]
+
+
+def check_tools(subject: Subject) -> list[Finding]:
+    """Every package's manifest and handlers match, and every configured name matches a tool."""
+    try:
+        names = [spec.name for spec in built_in_specs()]
+    except ManifestError as error:
+        return [fail(str(error), "install steward again")]
+    if subject.settings is None:
+        return [ok(f"{len(names)} tools")]
+    outbox = subject.settings.outbox
+    found = [
+        *_matching_nothing("outbox.tools", outbox.tools, [*names, *BUILTIN_SENDERS]),
+        *_matching_nothing("outbox.direct", outbox.direct, [*names, *BUILTIN_SENDERS]),
+        *_matching_nothing("outbox.publish", outbox.publish, [*names, *BUILTIN_SENDERS]),
+    ]
+    return found or [ok(f"{len(names)} tools, and every routed name matches one")]
+
+
+def _matching_nothing(key: str, patterns: Sequence[str], names: Sequence[str]) -> list[Finding]:
+    dead = [
+        pattern for pattern in patterns if not any(matches_any(name, [pattern]) for name in names)
+    ]
+    return [
+        warn(f"{key} names {pattern!r}, which matches no tool", "mend the name, or leave it out")
+        for pattern in dead
+    ]
+
+
+def check_openness(subject: Subject) -> list[Finding]:
+    """What the owner lets out of the outbox, or past the interlock, is listed while it is so."""
+    if subject.settings is None:
+        return []
+    outbox, security = subject.settings.outbox, subject.settings.security
+    found = [
+        warn(f"{name} sends without the outbox", "take it out of [outbox] direct to review it")
+        for name in outbox.direct
+    ]
+    if security.trifecta is Trifecta.ALLOW:
+        advice = 'set [security] trifecta = "stage"'
+        found.append(warn("the interlock is off: a stranger's text may steer a send", advice))
+    if outbox.scripts:
+        advice = "set [outbox] scripts = false unless a program of yours needs it"
+        found.append(warn("programs may approve drafts (--yes without a terminal)", advice))
+    return found or [ok("nothing leaves without the outbox")]
+
+
+CHECKS = (
+    Check(name="tools", run=check_tools),
+    Check(name="openness", run=check_openness),
+)
