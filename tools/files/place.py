@@ -27,12 +27,13 @@ def any_untrusted(folder: Path, ctx: ToolContext) -> bool:
 
 
 def narrowed_reading(path: str, declared: Capabilities, ctx: ToolContext) -> Capabilities:
-    """The declared capabilities; without untrusted input where nothing below `path` is untrusted."""
+    """The declared capabilities; without untrusted input where nothing at `path` is untrusted."""
     try:
         resolved = ctx.jail.resolve(path)
     except JailError:
         return declared
-    untrusted = is_untrusted(resolved, ctx) or any_untrusted(resolved, ctx)
+    judge = any_untrusted if resolved.is_dir() else is_untrusted
+    untrusted = judge(resolved, ctx)
     return replace(declared, untrusted_input=declared.untrusted_input and untrusted)
 
 
