@@ -92,7 +92,7 @@ def _forbidden_by_mode(call: CallFacts, mode: Mode) -> str | None:
 def _approval_due(call: CallFacts) -> tuple[str, ...]:
     """Why a person is asked about a call that nothing else stops."""
     if call.read_only:
-        return ("it is destructive",) if call.capabilities.destructive else ()
+        return ()
     reasons = []
     if call.capabilities.destructive:
         reasons.append("it may overwrite or delete")

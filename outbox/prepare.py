@@ -40,8 +40,13 @@ class _Known:
     nested: tuple[Entry, ...]
 
     def declared(self) -> Iterator[Declared]:
-        """What this call, and each call nested in it, may bring by its tool's declaration."""
-        for entry in (self.entry, *self.nested):
+        """What this call, and each call nested in it, may bring.
+
+        The call's own labels are those of this very call, because what narrows them (a file's
+        taint in the database) is enforced; a nested call has only its tool's declaration.
+        """
+        yield Declared(tool=self.entry.spec.name, capabilities=self.capabilities)
+        for entry in self.nested:
             yield Declared(tool=entry.spec.name, capabilities=entry.spec.capabilities)
 
 
@@ -69,8 +74,6 @@ def _look_up(index: int, call: ToolCall, parts: GateParts, turn: int) -> _Known 
         return Unrunnable(index=index, call=call, text=str(problem))
     names = nested_calls(args.model_dump(mode="json"), parts.registry)
     nested = tuple(filter(None, map(parts.registry.get, names)))
-    for inner in nested:
-        capabilities = capabilities.union(inner.spec.capabilities)
     return _Known(
         index=index,
         call=call,
@@ -106,6 +109,9 @@ def _prepared(known: _Known, turn: Sequence[_Known], parts: GateParts, taint: Ta
         others.extend(known.declared())
     specs = [entry.spec for entry in (known.entry, *known.nested)]
     spec, arguments = specs[0], known.args.model_dump(mode="json")
+    capabilities = known.capabilities
+    for inner in known.nested:
+        capabilities = capabilities.union(inner.spec.capabilities)
     return Prepared(
         index=known.index,
         call=known.call,
@@ -115,7 +121,7 @@ def _prepared(known: _Known, turn: Sequence[_Known], parts: GateParts, taint: Ta
         ctx=known.ctx,
         facts=CallFacts(
             tool=spec.name,
-            capabilities=known.capabilities,
+            capabilities=capabilities,
             read_only=all(each.read_only for each in specs),
             scope=max((each.scope for each in specs), key=_WIDTH.index),
             phases=spec.phases.intersection(*(each.phases for each in specs)),
