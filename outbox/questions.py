@@ -5,7 +5,7 @@ When other words come first its call is closed as still unanswered (`call_closed
 comes later as the owner's message.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
@@ -14,6 +14,7 @@ from sqlalchemy import CursorResult, or_, update
 from sqlmodel import Session, col, select
 
 from outbox.errors import Ambiguous, NotAllowed, NotFound, Stale
+from outbox.states import Decider
 from outbox.tables import Question, QuestionStatus
 from tools.result import ToolResult
 from tools.taint import Taint, taint_from_json
@@ -37,15 +38,6 @@ class Asked:
     surface: str
     call_id: str
     workspace: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decider:
-    """Who settles a question, through which surface, and when."""
-
-    by: str
-    via: str
-    now: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,8 +84,8 @@ def find(session: Session, handle: str) -> Question:
     Raises: NotFound; Ambiguous naming the ids that fit.
     """
     word = handle.strip().lower()
-    if not word:
-        raise NotFound("name a question by its id; 'steward questions' lists them")
+    if not word.isalnum():
+        raise NotFound(f"'{handle}' is no id of a question; 'steward questions' lists them")
     mine = col(Question.id)
     fits = or_(mine.startswith(word, autoescape=True), mine.endswith(word, autoescape=True))
     rows = session.exec(
@@ -126,7 +118,9 @@ def of_turn(session: Session, turn_key: str) -> Sequence[Question]:
     return session.exec(mine.order_by(col(Question.id))).all()
 
 
-def answer(session: Session, question_id: str, text: str, by: Decider) -> Settled:
+def answer(
+    session: Session, question_id: str, text: str, *, decider: Decider, now: datetime
+) -> Settled:
     """The answer is stored, exactly as typed, if the question was still open.
 
     Raises: NotFound; Stale naming who was first, when; NotAllowed for an answer without words.
@@ -136,10 +130,11 @@ def answer(session: Session, question_id: str, text: str, by: Decider) -> Settle
             f"an empty answer answers nothing; question {question_id} stays open "
             f"('steward questions abandon {question_id}' closes it without an answer)"
         )
-    return _settle(session, question_id, QuestionStatus.ANSWERED, by, text)
+    values = {"status": QuestionStatus.ANSWERED, "answer": text}
+    return _settle(session, question_id, {**values, **_decided(decider, now)})
 
 
-def abandon(session: Session, question_id: str, by: Decider) -> Settled:
+def abandon(session: Session, question_id: str, *, decider: Decider, now: datetime) -> Settled:
     """The question is closed without an answer; none is ever made up.
 
     The session resumes only where another question of the turn has an answer to go on with. If
@@ -147,32 +142,25 @@ def abandon(session: Session, question_id: str, by: Decider) -> Settled:
 
     Raises: NotFound; Stale naming who was first, when.
     """
-    return _settle(session, question_id, QuestionStatus.ABANDONED, by, None)
+    values = {"status": QuestionStatus.ABANDONED}
+    return _settle(session, question_id, {**values, **_decided(decider, now)})
 
 
-def _settle(
-    session: Session, question_id: str, status: QuestionStatus, by: Decider, text: str | None
-) -> Settled:
+def _decided(decider: Decider, now: datetime) -> dict[str, Any]:
+    return {"answered_at": now, "answered_by": decider.by, "answered_via": decider.via}
+
+
+def _settle(session: Session, question_id: str, values: Mapping[str, Any]) -> Settled:
     row = _locked(session, question_id)
-    still_open = (col(Question.id) == question_id, col(Question.status) == QuestionStatus.OPEN)
-    changed = session.execute(
-        update(Question)
-        .where(*still_open)
-        .values(
-            status=status,
-            answer=text,
-            answered_at=by.now,
-            answered_by=by.by,
-            answered_via=by.via,
-        )
-    )
+    is_open = (col(Question.id) == question_id, col(Question.status) == QuestionStatus.OPEN)
+    changed = session.execute(update(Question).where(*is_open).values(**values))
     session.refresh(row)
     if not cast("CursorResult[Any]", changed).rowcount:
         raise Stale(_was_first(row))
     siblings = [other for other in of_turn(session, row.turn_key) if not other.call_closed]
     waiting = tuple(other for other in siblings if other.status is QuestionStatus.OPEN)
     if row.call_closed:
-        resumes, waiting = status is QuestionStatus.ANSWERED, ()
+        resumes, waiting = row.status is QuestionStatus.ANSWERED, ()
     else:
         has_answer = any(other.status is QuestionStatus.ANSWERED for other in siblings)
         resumes = not waiting and has_answer
