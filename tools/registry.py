@@ -5,9 +5,20 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import cached_property
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
 
 from tools.contract import Phase, Tool, ToolSpec, load_object
 from tools.errors import RegistryError
+
+
+class _PlainSchema(GenerateJsonSchema):
+    """Without the titles pydantic makes up from names: every model reads them in every turn."""
+
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        del schema
+        return False
 
 
 class Entry:
@@ -28,8 +39,12 @@ class Entry:
 
     @cached_property
     def schema(self) -> dict[str, object]:
-        """The JSON schema of the arguments."""
-        return self.spec.args_model().model_json_schema()
+        """The JSON schema of the arguments, as a model is given it."""
+        schema = self.spec.args_model().model_json_schema(schema_generator=_PlainSchema)
+        for part in (schema, *schema.get("$defs", {}).values()):
+            part.pop("title", None)
+        schema.pop("description", None)  # the class's docstring; the tool has its own description
+        return schema
 
     @cached_property
     def definition_hash(self) -> str:
@@ -45,6 +60,7 @@ class Entry:
             spec.capabilities.egress,
             spec.capabilities.destructive,
             spec.read_only,
+            spec.stageable,
             self.schema,
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
@@ -95,6 +111,14 @@ class Registry:
             if matches_any(entry.spec.name, patterns)
             and not matches_any(entry.spec.name, without)
             and phase in entry.spec.phases
+        )
+
+    def unmatched(self, patterns: Sequence[str]) -> tuple[str, ...]:
+        """The patterns that no tool here matches, in their order: a mistyped name, perhaps."""
+        return tuple(
+            pattern
+            for pattern in patterns
+            if not any(matches_any(name, (pattern,)) for name in self._entries)
         )
 
 
