@@ -1,0 +1,148 @@
+"""The tour as it is played: what is said, in which order, and where the person may take part.
+
+It decides nothing about mail or drafts. Each act is the very command the person would type, so
+what the tour shows is what steward does.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+BLOCKING = ("unowned", "opaque")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """What waits for the owner, as `outbox list --json` and `questions list --json` give it."""
+
+    drafts: Sequence[Mapping[str, Any]]
+    questions: Sequence[Mapping[str, Any]]
+
+
+class Stage(Protocol):
+    """Where the tour is played. Raises (every act): KeyboardInterrupt when the person stops it."""
+
+    def brief(self) -> Mapping[str, Any]:
+        """Run the briefing with nobody present, its answer shown; gives the run's report."""
+        ...
+
+    def command(self, *words: str) -> None:
+        """Run `steward WORDS` on the tour's home, its output shown under the command itself."""
+        ...
+
+    def waiting(self) -> Waiting:
+        """The pending drafts and open questions of the home."""
+        ...
+
+
+class Person(Protocol):
+    """Who watches, if anybody does."""
+
+    def say(self, text: str) -> None:
+        """A paragraph of the tour."""
+        ...
+
+    def wants(self, question: str) -> bool:
+        """True for a clear yes; no for Enter, the end of input, or nobody there."""
+        ...
+
+    def pause(self) -> None:
+        """Wait for Enter where somebody watches."""
+        ...
+
+    def type_in(self, prompt: str) -> str:
+        """A line the person typed, "" for none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Played:
+    """What a play came to. `session` is the briefing's, None where an earlier play was gone on with."""
+
+    session: str | None
+    report: Mapping[str, Any] | None
+    waiting: Waiting
+
+
+def play(stage: Stage, person: Person, *, earlier: Waiting | None) -> Played:
+    """Play the tour; with `earlier` the briefing was played before and what waits of it is shown."""
+    report = None
+    if earlier is None:
+        person.say("Now the morning briefing runs, as it would while you are still asleep.")
+        person.pause()
+        report = stage.brief()
+        if report.get("error"):
+            person.say(f"The briefing ended early: {report['error']}")
+    waiting = earlier or stage.waiting()
+    _outbox(stage, person, waiting.drafts)
+    _question(stage, person, waiting.questions)
+    return Played(
+        session=None if report is None else str(report["session"]),
+        report=report,
+        waiting=stage.waiting(),
+    )
+
+
+def _outbox(stage: Stage, person: Person, drafts: Sequence[Mapping[str, Any]]) -> None:
+    if not drafts:
+        person.say("No draft waits: nothing in this mailbox called for an answer.")
+        return
+    person.say("Nothing was sent. Whatever would leave this machine waits in the outbox:")
+    person.pause()
+    stage.command("outbox")
+    marked = [draft for draft in drafts if _is_blocking(draft)]
+    replies = [draft for draft in drafts if not _is_blocking(draft)]
+    if marked:
+        _marked(stage, person, marked[0])
+    if replies:
+        _reply(stage, person, replies[0])
+
+
+def _marked(stage: Stage, person: Person, draft: Mapping[str, Any]) -> None:
+    person.say(
+        "One of them is marked. Its recipient stands neither in your words nor in your records: it "
+        "came out of a letter, and a letter must not choose where your mail goes. So it can be "
+        "released only after you read it, never in a batch."
+    )
+    person.pause()
+    stage.command("outbox", "show", draft["id"])
+
+
+def _reply(stage: Stage, person: Person, draft: Mapping[str, Any]) -> None:
+    if person.wants(f"Shall I show one of the replies ({draft['summary']})?"):
+        stage.command("outbox", "show", draft["id"])
+    if person.wants("Do you want to approve it? It goes to the mail server inside this tour only."):
+        stage.command("outbox", "approve", draft["id"])
+
+
+def _question(stage: Stage, person: Person, questions: Sequence[Mapping[str, Any]]) -> None:
+    if not questions:
+        return
+    question = questions[0]
+    person.say("The run could not decide one thing. It asked, ended, and goes on when you answer:")
+    person.pause()
+    stage.command("questions", "show", question["id"])
+    if person.wants("Do you want to answer it now?"):
+        answer = person.type_in("Your answer: ")
+        if answer:
+            stage.command("questions", "answer", question["id"], answer)
+
+
+def next_commands(waiting: Waiting) -> list[tuple[str, ...]]:
+    """The commands to go on with, as words after `steward`."""
+    commands: list[tuple[str, ...]] = [("outbox",)]
+    replies = [draft for draft in waiting.drafts if not _is_blocking(draft)]
+    marked = [draft for draft in waiting.drafts if _is_blocking(draft)]
+    if replies:
+        commands += [("outbox", "show", replies[0]["id"]), ("outbox", "approve", replies[0]["id"])]
+    if marked:
+        commands.append(("outbox", "reject", marked[0]["id"], "--reason", "nobody I know"))
+    if waiting.questions:
+        question = waiting.questions[0]
+        answer = (question.get("options") or ["my answer"])[0]
+        commands += [("questions",), ("questions", "answer", question["id"], answer)]
+    return [*commands, ("chat",)]
+
+
+def _is_blocking(draft: Mapping[str, Any]) -> bool:
+    return any(mark["code"] in BLOCKING for mark in draft["marks"])
