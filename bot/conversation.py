@@ -44,6 +44,12 @@ class Conversation:
         """The calls that have no result and wait for nobody: a process died between them."""
         return tuple(call for call in self.waiting if call.id not in self.parked)
 
+    @property
+    def awaits_model(self) -> bool:
+        """True where the next word is the model's."""
+        said_last = bool(self.messages) and isinstance(self.messages[-1], AssistantMessage)
+        return not self.waiting and not said_last
+
     def absorb_words(self, text: str) -> None:
         """Append words to the model. They may only stand where no call is open."""
         assert not self.waiting, "words between a call and its result"

@@ -5,7 +5,7 @@ more finds its lines there and adds nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -31,10 +31,6 @@ UNKNOWN_EFFECT = (
     "it was not repeated"
 )
 NEVER_RAN = "steward stopped before this call ran; it had no effect"
-ABANDONED = "the owner closed this question without an answer; do not ask it again"
-STILL_UNANSWERED = (
-    "still unanswered (question {question}); the owner wrote something else meanwhile"
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,14 +95,12 @@ class _Intake:
         self._say(spans, notes, taint)
 
     def answers(self, claim: Claim) -> None:
-        """Each answer becomes the result of the very call that asked, or words naming the question."""
-        waiting = {call.id: call for call in self.conversation.waiting}
-        for row in questions.of_turn(self.session, claim.payload["turn_key"]):
-            call = waiting.get(row.call_id)
-            if call is not None:
-                self._result(call, _answer_result(row), CLEAN)
-            elif row.call_closed and not self._has_prompt(claim):
-                self._say(_late_answer_spans(row), self._notes(), CLEAN)
+        """Each answer becomes the result of the call that asked; a late one is the owner's words."""
+        if not claim.payload["late"]:
+            self._close_parked()
+        elif not self._has_prompt(claim):
+            row = questions.find(self.session, claim.payload["question"])
+            self._say(_late_answer_spans(row), self._notes(), CLEAN)
 
     def decisions(self, claim: Claim) -> None:
         """The owner's rejections, with their reasons, reach the agent that drafted."""
@@ -123,12 +117,12 @@ class _Intake:
         return self.session.exec(select(Event.seq).where(*mine)).first() is not None
 
     def _close_parked(self) -> None:
-        """Other text came first: calls that wait for an answer are closed as still unanswered."""
-        for call in self.conversation.waiting:
-            question = self.conversation.parked[call.id]
-            text = STILL_UNANSWERED.format(question=question)
-            self._result(call, ToolResult.error(text), CLEAN)
-        questions.close_calls(self.session, self.conversation.session_id)
+        """Every call that waited for a question gets its result: the answer, or that there is none."""
+        waiting = {call.id: call for call in self.conversation.waiting}
+        for row in questions.close_calls(self.session, self.conversation.session_id):
+            call = waiting.get(row.call_id)
+            if call is not None:
+                self._result(call, questions.call_result(row), CLEAN)
 
     def _notes(self) -> list[str]:
         """What was noted for this session since its last prompt, such as what the owner released."""
@@ -170,18 +164,16 @@ class _Intake:
         self.conversation.absorb_words(text)
 
 
-def _answer_result(row: Question) -> ToolResult:
-    if row.answer is None:
-        return ToolResult.error(ABANDONED)
-    return replace(ToolResult.ok(row.answer), typed_by_owner=row.answer not in row.options)
-
-
 def _late_answer_spans(row: Question) -> list[Span]:
     """The owner's words are theirs; the question was the agent's, and so is a tapped option."""
-    typed = row.answer is not None and row.answer not in row.options
+    result = questions.call_result(row)
     return [
         Span(seq=0, origin=Origin.AGENT, text=f'To question {row.id} ("{row.question}"):'),
-        Span(seq=0, origin=Origin.OWNER if typed else Origin.AGENT, text=row.answer or ABANDONED),
+        Span(
+            seq=0,
+            origin=Origin.OWNER if result.typed_by_owner else Origin.AGENT,
+            text=result.text,
+        ),
     ]
 
 

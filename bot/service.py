@@ -5,6 +5,7 @@ This is the way to run an agent that the ticker is handed, and the one place the
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -59,8 +60,10 @@ class Equipment:
 class Workshop(Protocol):
     """Whoever can equip a run; `bot.wiring` does."""
 
-    def equip(self, row: SessionRow, journal: RunJournal, posture: Posture) -> Equipment:
-        """Model, tools and gate for this session. Raises: BotError."""
+    def equipped(
+        self, row: SessionRow, journal: RunJournal, posture: Posture
+    ) -> AbstractAsyncContextManager[Equipment]:
+        """Model, tools and gate for this session, while the context lasts. Raises: BotError."""
         ...
 
 
@@ -98,24 +101,23 @@ class Service:
         )
         intake.begin(journal, conversation, lease.claim, moment)
         crash_point("run.begun")
-        if conversation.waiting:  # an answer came, but a sibling question is still open
-            outcome = RunOutcome(stop_cause=StopCause.PARKED)
-        else:
-            equipment = self.workshop.equip(row, journal, self.posture)
-            outcome = await loop.run(
-                conversation,
-                LoopParts(
-                    model=equipment.model,
-                    schemas=equipment.schemas,
-                    gate=equipment.gate,
-                    journal=journal,
-                    limits=self.posture.limits,
-                    observer=self.posture.observer,
-                    take_steering=self.posture.take_steering,
-                    price=equipment.price,
-                    clock=time.monotonic,
-                ),
+        if not conversation.awaits_model:
+            # a sibling question is still open, or another run has said all there was to say
+            stop = StopCause.PARKED if conversation.waiting else StopCause.ANSWERED
+            return self._end(journal, conversation, RunOutcome(stop_cause=stop))
+        async with self.workshop.equipped(row, journal, self.posture) as equipment:
+            parts = LoopParts(
+                model=equipment.model,
+                schemas=equipment.schemas,
+                gate=equipment.gate,
+                journal=journal,
+                limits=self.posture.limits,
+                observer=self.posture.observer,
+                take_steering=self.posture.take_steering,
+                price=equipment.price,
+                clock=time.monotonic,
             )
+            outcome = await loop.run(conversation, parts)
         return self._end(journal, conversation, outcome)
 
     def _open(self, session_id: str) -> tuple[SessionRow, Conversation]:

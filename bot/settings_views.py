@@ -8,7 +8,10 @@ from bot.settings import Settings
 from bot.settings_schema import SMTP_PORTS, MailKind, Smtp
 from bot.settings_schema import MailAccount as AccountEntry
 from outbox.settings import GateSettings, OutboxSettings, SecuritySettings
-from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer
+from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer, Tls
+
+# What an account of the tour names while no server runs: enough to draft, and nothing answers.
+EMBEDDED_ASLEEP = SmtpServer(host="127.0.0.1", port=1, tls=Tls.NONE, files_sent=True)
 
 
 def gate_settings(settings: Settings) -> GateSettings:
@@ -32,11 +35,12 @@ def gate_settings(settings: Settings) -> GateSettings:
 
 
 def mail_settings(
-    settings: Settings, secrets: Secrets, *, embedded: SmtpServer | None = None
+    settings: Settings, secrets: Secrets | None, *, embedded: SmtpServer | None = None
 ) -> Mail:
-    """Every built kind of account, with passwords resolved, and the owner's contacts.
+    """Every built kind of account, and the owner's contacts.
 
-    `embedded` is the tour's server where it runs; an account that names it has no SMTP otherwise.
+    Passwords are resolved where `secrets` are given; without them a server has no login, which is
+    enough to read and to draft. `embedded` is the tour's server where it runs.
     Raises: ConfigProblem for a secret that cannot be found.
     """
     accounts = settings.config.mail.accounts
@@ -62,7 +66,7 @@ def api_key(settings: Settings, secrets: Secrets, model: str) -> str | None:
 
 
 def _account(
-    settings: Settings, secrets: Secrets, name: str, embedded: SmtpServer | None
+    settings: Settings, secrets: Secrets | None, name: str, embedded: SmtpServer | None
 ) -> MailAccount:
     entry = settings.config.mail.accounts[name]
     assert entry.path is not None, "a maildir without a path does not load"
@@ -89,16 +93,19 @@ def _sent_folder(path: Path, entry: AccountEntry) -> Path | None:
     return dotted if dotted.is_dir() and not plain.is_dir() else plain
 
 
-def _smtp(entry: Smtp | None, secrets: Secrets, embedded: SmtpServer | None) -> SmtpServer | None:
+def _smtp(
+    entry: Smtp | None, secrets: Secrets | None, embedded: SmtpServer | None
+) -> SmtpServer | None:
     if entry is None:
         return None
     if entry.embedded:
-        return embedded
+        return embedded or EMBEDDED_ASLEEP
     assert entry.host is not None, "smtp without a host does not load"
+    has_login = secrets is not None and entry.password is not None
     return SmtpServer(
         host=entry.host,
         port=entry.port or SMTP_PORTS[entry.tls],
-        tls=entry.tls,
-        user=entry.user,
-        password=None if entry.password is None else secrets.resolve(entry.password),
+        tls=Tls(entry.tls.value),
+        user=entry.user if has_login else None,
+        password=secrets.resolve(entry.password) if secrets and entry.password else None,
     )

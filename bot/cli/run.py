@@ -13,7 +13,7 @@ from bot.cli.running import add_run_options, run_until_stopped
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
 from bot.errors import UsageProblem
-from bot.wiring import open_house
+from bot.wiring import House, open_house
 from outbox.journal import Origin, Span
 
 CODES = {"answered": DONE, "parked": PARKED, "refused": REFUSED, "error": ERROR}
@@ -52,22 +52,24 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print_json(report)
     else:
-        _tell(report, observer)
-        say(dim(footer(report, house.warnings())))
+        tell_report(report, observer, house)
     return exit_code(report)
 
 
-def _tell(report: Mapping[str, Any], observer: Watching | Silent) -> None:
+def tell_report(report: Mapping[str, Any], observer: Watching | Silent, house: House) -> None:
+    """The answer on stdout (unless it streamed there), the rest and one line of counts on stderr."""
     if isinstance(observer, Watching):
         observer.end_line()
-    elif report["answer"]:
+    elif report.get("answer"):
         print(plain(report["answer"]))
     if report.get("error"):
         say(f"steward run: {plain(report['error'])}")
-    for question in report["parked"]:
+    for question in report.get("parked", ()):
         say(f'waiting for you: steward questions answer {question} "..."')
-    for draft in report["staged"]:
+    for draft in report.get("staged", ()):
         say(f"waiting for you: steward outbox show {draft}")
+    if "turns" in report:
+        say(dim(footer(report, house.warnings())))
 
 
 def exit_code(report: Mapping[str, Any]) -> int:
@@ -75,4 +77,4 @@ def exit_code(report: Mapping[str, Any]) -> int:
     stop = report["stop_cause"]
     if stop == "cancelled":
         return INTERRUPTED
-    return CODES.get(stop, DONE if report["answer"] and stop != "empty" else NO_ANSWER)
+    return CODES.get(stop, DONE if report.get("answer") and stop != "empty" else NO_ANSWER)

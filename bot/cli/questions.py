@@ -1,0 +1,170 @@
+"""`steward questions`: what a run could not decide, and the answer that lets it go on."""
+
+import argparse
+import asyncio
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from bot.cli.exit_codes import DONE, ERROR
+from bot.cli.output import bold, dim, loud, plain, print_json, say, table
+from bot.cli.run import exit_code, tell_report
+from bot.cli.running import is_present, posture, stoppable, terminal_door
+from bot.cli.watch import Silent, Watching
+from bot.commands.questions import (
+    Answered,
+    abandon_question,
+    answer_question,
+    list_questions,
+    resume,
+    show_question,
+)
+from bot.errors import UsageProblem
+from bot.wiring import House, open_house
+from outbox import questions
+from outbox.tables import Question
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words."""
+    parser.set_defaults(action="list", all=False, limit=50, after=None, json=False)
+    actions = parser.add_subparsers(dest="action", metavar="list|show|answer|abandon")
+    listing = actions.add_parser("list", help="open questions, newest first")
+    listing.add_argument("--all", action="store_true", help="answered and abandoned ones too")
+    listing.add_argument("--limit", type=int, default=50)
+    listing.add_argument("--after", metavar="ID", help="go on below this question")
+    listing.add_argument("--json", action="store_true")
+    showing = actions.add_parser("show", help="one question")
+    showing.add_argument("id")
+    showing.add_argument("--json", action="store_true")
+    answering = actions.add_parser("answer", help="answer it, and let the run go on")
+    answering.add_argument("id")
+    answering.add_argument("text", nargs="+", help="the answer, or the number of an option")
+    answering.add_argument("--yes", action="store_true", help="do not ask once more")
+    answering.add_argument(
+        "--unattended", action="store_true", help="go on as if nobody were at this terminal"
+    )
+    answering.add_argument("--json", action="store_true", help="print the run's report as JSON")
+    abandoning = actions.add_parser("abandon", help="close it without an answer")
+    abandoning.add_argument("id")
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Do what the action says."""
+    house = open_house()
+    match args.action:
+        case "show":
+            return _show(house, args)
+        case "answer":
+            return _answer(house, args)
+        case "abandon":
+            row, _ = show_question(house, args.id)
+            return _go_on(house, args, abandon_question(house, row.id, via="cli"))
+        case _:
+            return _list(house, args)
+
+
+def _list(house: House, args: argparse.Namespace) -> int:
+    rows = list_questions(house, every=args.all, limit=args.limit, after=args.after)
+    if args.json:
+        print_json(rows)
+    elif not rows:
+        print("no question" if args.all else "no open question")
+    else:
+        cells = [
+            (row["id"], row["status"], row["asked_at"][:16], plain(_first_line(row["question"])))
+            for row in rows
+        ]
+        print(table(cells, ("id", "status", "asked", "question")))
+    return DONE
+
+
+def _first_line(text: str) -> str:
+    return text.strip().partition("\n")[0][:100]
+
+
+def _show(house: House, args: argparse.Namespace) -> int:
+    row, shown = show_question(house, args.id)
+    if args.json:
+        print_json(shown)
+    else:
+        _print_question(row, house)
+    return DONE
+
+
+def _print_question(row: Question, house: House) -> None:
+    print(bold(f"question {row.id}  {row.status.value}"))
+    print(dim(f"asked {house.local(row.asked_at)} in session {row.session_id} ({row.surface})"))
+    warning = questions.warning(row)
+    if warning:
+        print(loud(plain(warning)))
+    print("\n" + plain(row.question))
+    for number, option in enumerate(row.options, start=1):
+        print(f"  {number}. {plain(option)}")
+    if row.answer is not None and row.answered_at is not None:
+        print(f"\nanswered by {row.answered_by} ({row.answered_via}): {plain(row.answer)}")
+
+
+def _answer(house: House, args: argparse.Namespace) -> int:
+    row, _ = show_question(house, args.id)
+    text = _chosen(row, " ".join(args.text))
+    if questions.needs_confirmation(row) and not args.yes:
+        _confirm(row, text, house)
+    answered = answer_question(house, row.id, text, via="cli")
+    return _go_on(house, args, answered)
+
+
+def _chosen(row: Question, text: str) -> str:
+    """An option by its number, else the words as they are."""
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else 0
+    return row.options[number - 1] if 1 <= number <= len(row.options) else text
+
+
+def _confirm(row: Question, text: str, house: House) -> None:
+    if not is_present():
+        raise UsageProblem(
+            f"question {row.id} comes from a conversation with text of others; "
+            f"read it ('steward questions show {row.id}'), then answer with --yes"
+        )
+    _print_question(row, house)
+    print(f"\nyour answer: {plain(text)}")
+    try:
+        words = input("Give this answer? [y/N] ")
+    except EOFError:
+        words = ""
+    if words.strip().lower() not in ("y", "yes"):
+        raise UsageProblem(f"not answered; question {row.id} stays open")
+
+
+def _go_on(house: House, args: argparse.Namespace, answered: Answered) -> int:
+    if answered.still_open:
+        waiting = ", ".join(answered.still_open)
+        say(f"kept; the run goes on when these are answered too: {waiting}")
+        return DONE
+    if answered.cause_id is None:
+        say(f"question {answered.question['id']} is closed; nothing was started")
+        return DONE
+    return _resume(house, args, answered.cause_id)
+
+
+def _resume(house: House, args: argparse.Namespace, cause_id: str) -> int:
+    unattended = getattr(args, "unattended", False)
+    as_json = getattr(args, "json", False)
+    door = terminal_door("cli", present=False if unattended else None)
+    watching = sys.stdout.isatty() and not as_json
+    observer = Watching() if watching else Silent()
+    how = posture(door, observer, read_only=unattended, model=None)
+    stopped: Mapping[str, Any] = {}
+
+    async def work(stop: asyncio.Event) -> Mapping[str, Any]:
+        return await resume(house, cause_id, how, stop) or stopped
+
+    report = asyncio.run(stoppable(work))
+    if report is stopped:
+        say("the answer is kept; the run goes on when its session is free ('steward up')")
+        return ERROR
+    if as_json:
+        print_json(report)
+    else:
+        tell_report(report, observer, house)
+    return exit_code(report)
