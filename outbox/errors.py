@@ -7,6 +7,8 @@ OutboxError
 ├── NotAllowed       the owner: this state (or this door) does not permit the act
 ├── StagingFailed    the model: nothing was staged and nothing was sent
 ├── StoreFailed      the owner: the database took nothing of a transaction (locked, full, damaged)
+├── SenderMissing    the owner: the tool of a draft, its account or server is gone; it stays pending
+├── NotRecorded      the owner: a delivery ended, and the database could not be told how
 └── LeaseLost        nobody: this process no longer holds the run; it stops and writes nothing
 """
 

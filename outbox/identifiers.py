@@ -206,7 +206,9 @@ def _without_tail(link: str) -> str:
     """Without the punctuation of the sentence round it; a bracket that was opened stays."""
     while link:
         last = link[-1]
-        if last in ".,;:!?'*_~\u2019\u201d\u00bb" or (last == ")" and link.count(")") > link.count("(")):
+        if last in ".,;:!?'*_~\u2019\u201d\u00bb" or (
+            last == ")" and link.count(")") > link.count("(")
+        ):
             link = link[:-1]
         else:
             break

@@ -22,7 +22,8 @@ _UNSEEN_RANGES = (
 )
 _UNSEEN = re.compile(f"[{_UNSEEN_RANGES}]")
 _UNSEEN_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
-_SUSPECT = re.compile(rf"[^\x20-\x7e]|[ \t]{{{SPACES_SHOWN + 1},}}")
+_SPACES = " \t\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_SUSPECT = re.compile(rf"[{_SPACES}]{{{SPACES_SHOWN + 1},}}|[^\x20-\x7e]")
 _EMOJI_STYLE = "\ufe0f"
 
 
@@ -66,12 +67,14 @@ def _number(char: str) -> str:
 
 
 def _counted(run: str) -> str:
-    """A run of spaces and tabs as `⟦25 spaces⟧`, in the order they stand."""
-    words = {" ": "space", "\t": "tab"}
-    return "".join(
-        f"{OPEN}{count} {words[char]}{'s' if count > 1 else ''}{CLOSE}"
-        for char, count in ((char, len(list(group))) for char, group in groupby(run))
-    )
+    """A run of spaces and tabs as `⟦25 spaces⟧`, each kind in the order it stands."""
+    kinds = [(char, len(list(group))) for char, group in groupby(run)]
+    return "".join(f"{OPEN}{_amount(char, count)}{CLOSE}" for char, count in kinds)
+
+
+def _amount(char: str, count: int) -> str:
+    name = {" ": "space", "\t": "tab"}.get(char, f"U+{ord(char):04X}")
+    return f"{count} {name}{'s' if count > 1 else ''}"
 
 
 def block(text: str) -> tuple[str, ...]:

@@ -1,0 +1,112 @@
+"""Judges a draft: gathers what the session and the owner's records know, and finds its marks."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlmodel import Session, col, select
+
+from outbox.identifiers import Identifier, IdentifierKind, extract, whole
+from outbox.journal import OwnerRecords, SessionText
+from outbox.leaves import texts
+from outbox.marks import Mark, Subject, find_marks
+from outbox.provenance import Provenance, Vouched, parse_all, trace
+from outbox.tables import Draft, ReleasedTo
+from tools.contract import ReviewShape
+from tools.taint import taint_from_json
+
+NAMES_AT_ONCE = 500  # a statement's variables are limited
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judge:
+    """Knows where to look: the transcripts, and the records the owner made."""
+
+    text: SessionText
+    records: OwnerRecords
+
+    def marks(self, session: Session, subject: Subject) -> tuple[Mark, ...]:
+        """The marks of a draft at these arguments, from what the database holds now."""
+        return find_marks(subject, self.provenance(session, subject))
+
+    def provenance(self, session: Session, subject: Subject) -> Provenance:
+        """Whose each identifier of the draft's session is."""
+        named = {identifier for _, identifier in _named_in(subject)}
+        elsewhere, here = _released(session, named, subject.session_id)
+        vouched = Vouched(
+            records=parse_all(self.records.identifiers()) | elsewhere,
+            released_here=here,
+            typed=parse_all(subject.owner_typed),
+        )
+        return trace(self.text.spans(session, subject.session_id), vouched)
+
+    def arguments(self, session: Session, subject: Subject) -> list[dict[str, Any]]:
+        """For each identifier in the arguments `{path, kind, value, standing, source}`."""
+        provenance = self.provenance(session, subject)
+        return [
+            {
+                "path": path,
+                "kind": identifier.kind.value,
+                "value": identifier.value,
+                "standing": provenance.standing(identifier).value,
+                "source": provenance.source(identifier) or None,
+            }
+            for path, identifier in _named_in(subject)
+            if identifier.kind is not IdentifierKind.HOST
+        ]
+
+
+def subject_of(draft: Draft, shape: ReviewShape) -> Subject:
+    """What of a stored draft is judged."""
+    return Subject(
+        session_id=draft.session_id,
+        args=draft.args,
+        shape=shape,
+        taint=taint_from_json(draft.taint),
+        owner_typed=tuple(draft.owner_typed),
+    )
+
+
+def record_released(session: Session, draft: Draft, shape: ReviewShape) -> None:
+    """The recipients of a draft that was just sent become known as the owner's.
+
+    Only the transaction that made the draft `sent` may call this, once.
+    """
+    targets = dict.fromkeys(
+        found
+        for name in shape.recipients
+        for _, text in texts(draft.args.get(name), name)
+        if (found := whole(text)) is not None
+    )
+    session.add_all(
+        ReleasedTo(identifier=str(target), draft_id=draft.id, session_id=draft.session_id)
+        for target in targets
+    )
+
+
+def _named_in(subject: Subject) -> Iterator[tuple[str, Identifier]]:
+    for path, text in texts(subject.args):
+        exact = whole(text)
+        found = dict.fromkeys((exact,) if exact else ())
+        found.update(dict.fromkeys(extract(text, rejoin=True)))
+        for identifier in found:
+            yield path, identifier
+
+
+def _released(
+    session: Session, named: Iterable[Identifier], session_id: str
+) -> tuple[frozenset[Identifier], frozenset[Identifier]]:
+    """Which of them drafts went to: released in other sessions, and in this one only."""
+    wanted = [str(identifier) for identifier in named]
+    elsewhere: set[str] = set()
+    here: set[str] = set()
+    for start in range(0, len(wanted), NAMES_AT_ONCE):
+        some = wanted[start : start + NAMES_AT_ONCE]
+        rows = session.exec(
+            select(ReleasedTo.identifier, ReleasedTo.session_id).where(
+                col(ReleasedTo.identifier).in_(some)
+            )
+        )
+        for identifier, released_in in rows:
+            (here if released_in == session_id else elsewhere).add(identifier)
+    return parse_all(elsewhere), parse_all(here)

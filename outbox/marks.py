@@ -1,0 +1,195 @@
+"""Pure. What a reviewer must not miss about a draft: structural marks, and what each one asks for.
+
+A mark is decided from where text came from, never from what a model says about it. A new mark is a
+member of `MarkCode`, a function in `MARKERS`, and its place in the two sets below.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from outbox.identifiers import Identifier, IdentifierKind, extract, link_host, whole
+from outbox.leaves import texts
+from outbox.provenance import Provenance, Standing
+from tools.contract import ReviewShape
+from tools.taint import Source, Taint
+
+SOURCES_NAMED = 3
+LINKS_NAMED = 3
+
+
+class MarkCode(StrEnum):
+    """The marks of DESIGN section 9."""
+
+    TAINTED = "tainted"
+    UNOWNED = "unowned"
+    LINK = "link"
+    QUOTED = "quoted"
+    PRIVATE = "private"
+    FIRST_TIME = "first-time"
+    MOVED_ON = "moved-on"
+    PAST = "past"
+    OPAQUE = "opaque"
+
+
+SHOWN_ONLY = frozenset({MarkCode.TAINTED, MarkCode.FIRST_TIME})
+BLOCKS_UNREAD = frozenset({MarkCode.UNOWNED, MarkCode.OPAQUE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mark:
+    """One mark: what it says, the argument it is about, and the third-party call behind it."""
+
+    code: MarkCode
+    text: str
+    path: str | None = None  # `to[0]`, `body`; None for the whole draft
+    source: str | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        """`{code, text, path, source}`."""
+        return {
+            "code": self.code.value,
+            "text": self.text,
+            "path": self.path,
+            "source": self.source,
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """What of a draft is judged."""
+
+    session_id: str
+    args: Mapping[str, Any]
+    shape: ReviewShape
+    taint: Taint
+    owner_typed: tuple[str, ...] = ()
+
+
+def marks_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Mark, ...]:
+    """The marks a draft keeps. Raises: ValueError for a code nobody knows."""
+    return tuple(
+        Mark(code=MarkCode(row["code"]), text=row["text"], path=row["path"], source=row["source"])
+        for row in rows
+    )
+
+
+def needs_confirmation(marks: Iterable[Mark]) -> bool:
+    """True if a release must be asked for once more, under the whole text."""
+    return any(mark.code not in SHOWN_ONLY for mark in marks)
+
+
+def blocks_unread(marks: Iterable[Mark]) -> bool:
+    """True if the draft may not be released by anybody who has not been shown all of it."""
+    return any(mark.code in BLOCKS_UNREAD for mark in marks)
+
+
+def find_marks(subject: Subject, provenance: Provenance) -> tuple[Mark, ...]:
+    """Every mark of a draft at its present arguments."""
+    return tuple(mark for marker in MARKERS for mark in marker(subject, provenance))
+
+
+def _tainted(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
+    del provenance
+    legs = [
+        (name, sources)
+        for name, sources in (
+            ("third-party text", subject.taint.untrusted),
+            ("private data", subject.taint.private),
+        )
+        if sources
+    ]
+    if legs:
+        said = " and ".join(f"{name}: {_named(sources)}" for name, sources in legs)
+        yield Mark(
+            code=MarkCode.TAINTED,
+            text=f"written after reading {said}",
+            source=str(legs[0][1][0]),
+        )
+
+
+def _named(sources: Sequence[Source]) -> str:
+    named = ", ".join(map(str, sources[:SOURCES_NAMED]))
+    more = len(sources) - SOURCES_NAMED
+    return f"{named} and {more} more" if more > 0 else named
+
+
+def _unowned(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
+    declared = subject.shape.recipients
+    targets = _declared_targets(subject) if declared else _possible_targets(subject)
+    for path, text, identifier in targets:
+        if identifier is None:
+            yield Mark(
+                code=MarkCode.UNOWNED,
+                text=f"{text} is no single plain address, account or link, so nobody can "
+                "tell whose it is",
+                path=path,
+            )
+        elif provenance.standing(identifier) is not Standing.OWN:
+            yield _unowned_mark(path, identifier, provenance)
+
+
+def _declared_targets(subject: Subject) -> Iterator[tuple[str, str, Identifier | None]]:
+    for name in subject.shape.recipients:
+        for path, text in texts(subject.args.get(name), name):
+            yield path, text, whole(text)
+
+
+def _possible_targets(subject: Subject) -> Iterator[tuple[str, str, Identifier | None]]:
+    """A tool that does not say which arguments are targets: all of them may be, except the prose."""
+    shape = subject.shape
+    for name, value in subject.args.items():
+        if name not in (shape.body, shape.source_id, shape.thread_id):
+            for path, text in texts(value, name):
+                for identifier in extract(text):
+                    if identifier.kind is not IdentifierKind.HOST:
+                        yield path, text, identifier
+
+
+def _unowned_mark(path: str, identifier: Identifier, provenance: Provenance) -> Mark:
+    if provenance.standing(identifier) is Standing.THIRD_PARTY:
+        source = provenance.source(identifier) or "text that is not yours"
+        said = f"{identifier.value} first stood in third-party text ({source})"
+        return Mark(code=MarkCode.UNOWNED, text=said, path=path, source=source)
+    said = f"{identifier.value} stands in nothing you wrote and in no record you made"
+    return Mark(code=MarkCode.UNOWNED, text=said, path=path)
+
+
+def _link(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
+    for path, text in texts(subject.args):
+        foreign: dict[str, str] = {}
+        for identifier in extract(text, rejoin=True):
+            if identifier.kind is IdentifierKind.LINK:
+                source = _foreign_source(identifier, provenance)
+                if source is not None:
+                    foreign.setdefault(identifier.value, source)
+        if foreign:
+            yield _link_mark(path, foreign)
+
+
+def _foreign_source(link: Identifier, provenance: Provenance) -> str | None:
+    """The third-party source of a link: of the very link, or of the host it leads to."""
+    standing = provenance.standing(link)
+    if standing is Standing.THIRD_PARTY:
+        return provenance.source(link)
+    host = link_host(link)
+    if standing is not Standing.OWN and provenance.standing(host) is Standing.THIRD_PARTY:
+        return provenance.source(host)
+    return None
+
+
+def _link_mark(path: str, foreign: Mapping[str, str]) -> Mark:
+    links = list(foreign)
+    named = ", ".join(links[:LINKS_NAMED])
+    more = f" and {len(links) - LINKS_NAMED} more" if len(links) > LINKS_NAMED else ""
+    source = foreign[links[0]] or "text that is not yours"
+    return Mark(
+        code=MarkCode.LINK,
+        text=f"carries a link first seen in third-party text ({source}): {named}{more}",
+        path=path,
+        source=source,
+    )
+
+
+MARKERS: tuple[Callable[[Subject, Provenance], Iterator[Mark]], ...] = (_tainted, _unowned, _link)

@@ -1,0 +1,264 @@
+"""Releases a draft, at most once: claim, commit, deliver, record.
+
+Why in this order: after the claim is on disk no other surface can send the draft, so a crash
+between any two steps leaves "uncertain", which a person sees and no program repeats.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from sqlmodel import Session, col
+
+from outbox.attempts import Ending, end_attempt, is_newest, open_attempt
+from outbox.errors import NotRecorded, SenderMissing, StoreFailed
+from outbox.journal import Store
+from outbox.judge import record_released
+from outbox.process import current_process
+from outbox.senders import Ready, SenderDesk, unchanged_sender_for
+from outbox.states import Decider, Step, change, changed, load, move, not_pending
+from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
+from tools.contract import Delivery, DeliveryOutcome, ReviewShape
+from tools.crashpoint import crash_point
+
+_OUTCOMES = {
+    DeliveryOutcome.SENT: AttemptOutcome.SENT,
+    DeliveryOutcome.FAILED: AttemptOutcome.FAILED,
+    DeliveryOutcome.UNKNOWN: AttemptOutcome.UNKNOWN,
+}
+_IN_FLIGHT = frozenset({DraftStatus.SENDING, DraftStatus.UNCERTAIN})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Released:
+    """What became of a release: the draft as stored, one line for the owner, a note for its session."""
+
+    draft: Draft
+    text: str
+    note: str | None = None
+
+    @property
+    def is_sent(self) -> bool:
+        """True if it went out."""
+        return self.draft.status is DraftStatus.SENT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Releaser:
+    """Releases drafts of one store. `process` is who holds the attempts it opens."""
+
+    store: Store
+    desk: SenderDesk
+    now: Callable[[], datetime]
+    process: str = field(default_factory=lambda: str(current_process()))
+
+    async def approve(self, draft_id: str, *, revision: int, decider: Decider) -> Released:
+        """The draft was sent, or returned to pending with the error, or is uncertain.
+
+        What goes out is what the store holds at this revision, and nothing else.
+
+        Raises: NotFound; Stale if the draft changed or somebody else decided, saying who and when;
+        NotAllowed while it is uncertain; NotRecorded when the outcome could not be written down.
+        """
+        draft = self._read(draft_id, revision)
+        try:
+            ready = unchanged_sender_for(self.desk, draft)
+        except SenderMissing as missing:
+            return self._landed(draft, str(missing))
+        draft, attempt = self._claim(draft, decider)
+        crash_point("release.claimed")
+        flight = Flight(draft=draft, attempt=attempt, decider=decider, shape=ready.shape)
+        delivery = await self._deliver(ready, flight)
+        crash_point("release.delivered")
+        released = self._record(flight, delivery)
+        crash_point("release.recorded")
+        return released
+
+    def _read(self, draft_id: str, revision: int) -> Draft:
+        with self.store.read() as session:
+            draft = load(session, draft_id)
+        if draft.status is not DraftStatus.PENDING:
+            raise not_pending(draft)
+        if draft.revision != revision:
+            raise changed(draft)
+        return draft
+
+    def _landed(self, draft: Draft, error: str) -> Released:
+        """A failure before the tool ran stays on the draft, if nobody decided meanwhile."""
+        with self.store.effect() as session:
+            change(
+                session,
+                draft.id,
+                col(Draft.status) == DraftStatus.PENDING,
+                col(Draft.revision) == draft.revision,
+                values={"error": error, "updated_at": self.now()},
+            )
+            stored = load(session, draft.id)
+        crash_point("release.refused")
+        return Released(draft=stored, text=f"draft {draft.id} was not sent: {error}")
+
+    def _claim(self, draft: Draft, decider: Decider) -> tuple[Draft, Attempt]:
+        now = self.now()
+        step = Step(
+            sources=frozenset({DraftStatus.PENDING}),
+            target=DraftStatus.SENDING,
+            values={
+                "decided_at": now,
+                "decided_by": decider.by,
+                "decided_via": decider.via,
+                "error": None,
+                "updated_at": now,
+            },
+            where=(col(Draft.revision) == draft.revision,),
+        )
+        with self.store.effect() as session:
+            claimed = move(session, draft.id, step)
+            stored = load(session, draft.id)
+            if not claimed:
+                raise not_pending(stored)
+            return stored, open_attempt(session, stored, self.process)
+
+    async def _deliver(self, ready: Ready, flight: "Flight") -> Delivery:
+        delivery = None
+        crash_point("release.delivering")
+        try:
+            delivery = await ready.sender.deliver(
+                flight.draft.args, flight.attempt.delivery_key, ready.context
+            )
+        finally:
+            if delivery is None:  # cancelled or broken: whether it went out is unknown
+                self._record(flight, Delivery(outcome=DeliveryOutcome.UNKNOWN, detail=_BROKEN_OFF))
+        return delivery
+
+    def _record(self, flight: "Flight", delivery: Delivery) -> Released:
+        try:
+            with self.store.effect() as session:
+                end(session, flight, delivery, self.now())
+                stored = load(session, flight.draft.id)
+        except StoreFailed as failure:
+            raise _not_recorded(flight, delivery, failure) from failure
+        return Released(
+            draft=stored, text=_owner_line(stored, delivery), note=session_note(stored, delivery)
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flight:
+    """A draft that was claimed, its attempt, and who released it."""
+
+    draft: Draft
+    attempt: Attempt
+    decider: Decider
+    shape: ReviewShape
+
+
+def end(session: Session, flight: Flight, delivery: Delivery, now: datetime) -> None:
+    """The attempt is ended and the draft moved by its own truth, however late it comes.
+
+    A `sent` also counts if the draft was called uncertain, or given back to pending, while the
+    attempt was still running: a second send of the same revision must not happen.
+    """
+    draft, attempt = flight.draft, flight.attempt
+    ending = Ending(outcome=_OUTCOMES[delivery.outcome], detail=delivery.detail, at=now)
+    end_attempt(session, attempt, ending)
+    match delivery.outcome:
+        case DeliveryOutcome.SENT:
+            _sent(session, flight, now)
+        case DeliveryOutcome.FAILED:
+            values = {
+                "error": delivery.detail,
+                "decided_at": None,
+                "decided_by": None,
+                "decided_via": None,
+                "updated_at": now,
+            }
+            move(session, draft.id, _step(_IN_FLIGHT, DraftStatus.PENDING, values, attempt))
+        case DeliveryOutcome.UNKNOWN:
+            values = {"error": delivery.detail, "updated_at": now}
+            sending = frozenset({DraftStatus.SENDING})
+            move(session, draft.id, _step(sending, DraftStatus.UNCERTAIN, values, attempt))
+
+
+def _step(
+    sources: frozenset[DraftStatus],
+    target: DraftStatus,
+    values: Mapping[str, object],
+    attempt: Attempt,
+) -> Step:
+    return Step(sources=sources, target=target, values=values, where=(is_newest(attempt),))
+
+
+def _sent(session: Session, flight: Flight, now: datetime) -> None:
+    draft, attempt = flight.draft, flight.attempt
+    values: dict[str, object] = {
+        "error": None,
+        "decided_at": draft.decided_at,
+        "decided_by": flight.decider.by,
+        "decided_via": flight.decider.via,
+        "updated_at": now,
+    }
+    sent = _step(_IN_FLIGHT, DraftStatus.SENT, values, attempt)
+    moved = move(session, draft.id, sent)
+    if not moved and _reopened(session, flight):
+        moved = move(session, draft.id, sent)
+    if moved:
+        record_released(session, draft, flight.shape)
+        return
+    change(
+        session,
+        draft.id,
+        col(Draft.status) != DraftStatus.SENT,
+        values={
+            "error": f"attempt {attempt.n} did go out, at revision {attempt.revision}",
+            "updated_at": now,
+        },
+    )
+
+
+def _reopened(session: Session, flight: Flight) -> bool:
+    """A draft that was given back to pending too early is uncertain again, if it is still the same."""
+    step = Step(
+        sources=frozenset({DraftStatus.PENDING}),
+        target=DraftStatus.UNCERTAIN,
+        where=(is_newest(flight.attempt), col(Draft.revision) == flight.attempt.revision),
+    )
+    return move(session, flight.draft.id, step)
+
+
+_BROKEN_OFF = "the delivery was broken off before an answer came"
+
+
+def _owner_line(draft: Draft, delivery: Delivery) -> str:
+    match delivery.outcome:
+        case DeliveryOutcome.SENT:
+            return f"draft {draft.id} was sent: {delivery.detail}"
+        case DeliveryOutcome.FAILED:
+            return f"draft {draft.id} was not sent, and waits: {delivery.detail}"
+        case DeliveryOutcome.UNKNOWN:
+            return (
+                f"draft {draft.id} may or may not have gone out: {delivery.detail}; it is not sent "
+                "again before that is known"
+            )
+
+
+def session_note(draft: Draft, delivery: Delivery) -> str | None:
+    """What the session's next run reads about a release; None while nothing is known."""
+    edited = f" as the owner edited it (revision {draft.revision})" if draft.revision > 1 else ""
+    match delivery.outcome:
+        case DeliveryOutcome.SENT:
+            return f"The owner released draft {draft.id} ({draft.summary}){edited}: it was sent."
+        case DeliveryOutcome.FAILED:
+            return (
+                f"The owner released draft {draft.id} ({draft.summary}){edited}, and it could not "
+                f"be sent: {delivery.detail}. Nothing went out; the draft still waits for him."
+            )
+        case DeliveryOutcome.UNKNOWN:
+            return None
+
+
+def _not_recorded(flight: Flight, delivery: Delivery, failure: StoreFailed) -> NotRecorded:
+    return NotRecorded(
+        f"draft {flight.draft.id}: the delivery ended as {delivery.outcome} ({delivery.detail}), "
+        f"but that could not be written down ({failure}); mend the database, then let steward verify "
+        "it, and send nothing again by hand"
+    )
