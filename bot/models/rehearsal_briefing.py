@@ -10,18 +10,24 @@ from functools import cached_property
 from typing import Any
 
 from bot.models.rehearsal_mail import (
+    LISTED_AT_MOST,
     Letter,
     letters_in,
+    likely_owner,
     recent_args,
     reply_args,
+    search_args,
     send_args,
     thread_args,
+    total_in,
+    with_owner,
 )
 from bot.models.rehearsal_reading import Order, offered_times, orders, questions, requests
 from bot.models.rehearsal_steps import NO_MODEL, Move, Progress, Step
 
 READ_AT_ONCE = 8
-ROUNDS = 3
+READ_AT_MOST = 40
+ENOUGH_NEEDS = 2
 DRAFTS = 3
 NONE_OF_THESE = "None of these"
 LISTED = 12
@@ -44,7 +50,8 @@ class Briefing:
 
     def move(self) -> Move:
         """The next calls, or the briefing itself."""
-        for step in (self._list, self._read, self._draft, self._ask, self._follow):
+        steps = (self._list, self._read, self._search, self._draft, self._ask, self._follow)
+        for step in steps:
             if (move := step()) is not None:
                 return move
         return Move(text=self._report())
@@ -57,26 +64,43 @@ class Briefing:
     @cached_property
     def _listed(self) -> tuple[Letter, ...]:
         """The letters of the listing, newest first."""
-        return tuple(
-            letter for text in self._progress.results("mail_recent") for letter in letters_in(text)
-        )
+        return self._letters("mail_recent")
+
+    def _letters(self, tool: str) -> tuple[Letter, ...]:
+        found = [letter for text in self._progress.results(tool) for letter in letters_in(text)]
+        return with_owner(found, self._owner)
+
+    @cached_property
+    def _owner(self) -> str:
+        results = self._progress.results("mail_recent")
+        return likely_owner([letter for text in results for letter in letters_in(text)])
 
     @cached_property
     def _threads(self) -> tuple[tuple[Letter, ...], ...]:
-        return tuple(
-            letters
-            for text in self._progress.results("mail_get_thread")
-            if (letters := letters_in(text))
-        )
+        """The threads that were read, each oldest first."""
+        results = self._progress.results("mail_get_thread")
+        threads = (with_owner(letters_in(text), self._owner) for text in results)
+        return tuple(thread for thread in threads if thread)
 
     @cached_property
     def _from_people(self) -> tuple[Letter, ...]:
         """One letter of each thread that a person other than the owner wrote, newest first."""
         found: dict[str, Letter] = {}
-        for letter in self._listed:
+        for letter in (*self._listed, *self._letters("mail_search")):
             if letter.id and not letter.automatic and not letter.from_owner:
                 found.setdefault(letter.topic, letter)
         return tuple(found.values())
+
+    @cached_property
+    def _to_read(self) -> tuple[Letter, ...]:
+        """Those worth opening that were not opened yet; the ones that ask at once come first."""
+        opened = {step.args.get("message_id") for step in self._progress.of("mail_get_thread")}
+        left = {
+            each.id: each
+            for each in self._from_people
+            if each.can_be_quoted and each.id not in opened
+        }
+        return tuple(sorted(left.values(), key=lambda letter: not questions(letter.text)))
 
     @cached_property
     def _needs(self) -> tuple[Need, ...]:
@@ -114,18 +138,25 @@ class Briefing:
         return Move(calls=[("mail_recent", recent_args())])
 
     def _read(self) -> Move | None:
-        """The next threads to read, until two letters need an answer or enough were read."""
+        """The next threads, until two letters need an answer or enough were read."""
         done = len(self._progress.of("mail_get_thread"))
         if not self._may("mail_get_thread") or self._has_written:
             return None
-        if done >= READ_AT_ONCE and (len(self._needs) >= 2 or done >= READ_AT_ONCE * ROUNDS):
+        if done and len(self._needs) >= ENOUGH_NEEDS:
             return None
-        waiting = self._from_people[done : done + READ_AT_ONCE]
-        return (
-            Move(calls=[("mail_get_thread", thread_args(each.id)) for each in waiting])
-            if waiting
-            else None
-        )
+        waiting = self._to_read[: min(READ_AT_ONCE, READ_AT_MOST - done)]
+        calls = [("mail_get_thread", thread_args(each.id)) for each in waiting]
+        return Move(calls=calls) if calls else None
+
+    def _search(self) -> Move | None:
+        """Where the newest mail asks too little and there is older mail: what in it holds a "?"."""
+        listings = self._progress.results("mail_recent")
+        done = self._has_written or self._progress.of("mail_search")
+        if done or not self._may("mail_search") or len(self._needs) >= ENOUGH_NEEDS:
+            return None
+        if not any(total_in(listing) for listing in listings):
+            return None
+        return Move(calls=[("mail_search", search_args("?", LISTED_AT_MOST))])
 
     @property
     def _has_written(self) -> bool:
@@ -211,7 +242,9 @@ class Briefing:
                 else "The mailbox holds no recent mail."
             )
         count = len(self._listed)
-        return f"Briefing. The listing shows {count} message{'s' * (count != 1)}, the newest first."
+        total = total_in(self._progress.results("mail_recent")[0])
+        of = f" (the newest of {total})" if total else ""
+        return f"Briefing. I looked at {count} message{'s' * (count != 1)}{of}."
 
     @property
     def _unasked(self) -> list[Letter]:
@@ -229,8 +262,9 @@ class Briefing:
         lines = []
         if waiting:
             lines.append(
-                f"{waiting} repl{'y waits' if waiting == 1 else 'ies wait'} in your outbox as "
-                f"draft{'s' * (waiting != 1)}. Nothing was sent."
+                "1 reply waits in your outbox as a draft. Nothing was sent."
+                if waiting == 1
+                else f"{waiting} replies wait in your outbox as drafts. Nothing was sent."
             )
         lines += [f"A reply could not be drafted: {_first_line(text)}" for text in refused]
         return "\n".join(lines)
@@ -245,17 +279,17 @@ class Briefing:
         return "\n".join(lines)
 
     def _gaps(self) -> str:
-        unread = len(self._from_people) - len(self._progress.of("mail_get_thread"))
+        unread = len(self._to_read)
         failed = [step for step in self._progress.of("mail_get_thread") if step.failed]
         unquotable = [each for each in self._from_people if not each.can_be_quoted]
         lines = []
         if unread > 0:
-            lines.append(f"Not opened: {unread} more message{'s' * (unread != 1)} from people.")
+            lines.append(f"Not opened: {unread} more message{'s' * (unread != 1)} of other people.")
         lines += [f"Could not be read: {_first_line(step.result or '')}" for step in failed[:3]]
         if unquotable:
             lines.append(
-                f"{len(unquotable)} of them lack a sender, a subject or a readable date, so I "
-                "drafted nothing to them."
+                f"Left alone: {len(unquotable)} without a sender, a subject or a readable date, "
+                "which nobody could quote."
             )
         return "\n".join(lines)
 
@@ -288,7 +322,7 @@ def _first_word(need: Need) -> str:
     letter = need.letter
     return _paragraphs(
         f"Hello {letter.name or letter.address},",
-        f'thank you for your message "{letter.subject}" of {letter.date}.',
+        f'thank you for your message "{letter.subject}" of {letter.date} (from {letter.address}).',
         _list("I have read what you ask:", [f'"{each}"' for each in need.asked]),
         "You will hear from me about it.",
     )
@@ -297,13 +331,14 @@ def _first_word(need: Need) -> str:
 def _answered(need: Need, answer: str) -> str:
     letter = need.letter
     said = (
-        "none of the times you named suits me. Could you offer another?"
+        "None of the times you named suits me. Could you offer another?"
         if answer == NONE_OF_THESE
-        else f"my answer is: {answer}"
+        else f"My answer: {answer}"
     )
     return _paragraphs(
         f"Hello {letter.name or letter.address},",
-        f'on your message "{letter.subject}" of {letter.date}, where you asked "{need.asked[0]}":',
+        f'in your message "{letter.subject}" of {letter.date} (from {letter.address}) you asked: '
+        f'"{need.asked[0]}"',
         said,
     )
 
