@@ -132,7 +132,9 @@ def _mailboxes(element: list[_Token]) -> list[Address]:
     addresses = [word for word in words if "@" in word]
     if not addresses:
         bare = words[0] if len(words) == 1 else ""
-        return [Address(name=_clean(comment) if bare else _name(tokens), address=bare)] * bool(words)
+        return [Address(name=_clean(comment) if bare else _name(tokens), address=bare)] * bool(
+            words
+        )
     name = _clean(" ".join(word for word in words if "@" not in word) or comment)
     name = name if len(addresses) == 1 else ""
     return [Address(name=name, address=_bare(address)) for address in addresses]

@@ -137,7 +137,13 @@ def _auto_reply(evidence: Evidence) -> Automatic | None:
     submitted = evidence.value("auto-submitted")
     if submitted.startswith("auto-replied"):
         return Automatic(kind=AutomaticKind.AUTO_REPLY, shown_by=f"Auto-Submitted: {submitted}")
-    for name in ("x-autoreply", "x-autorespond", "x-autoresponder", "x-auto-reply", "x-mail-autoreply"):
+    for name in (
+        "x-autoreply",
+        "x-autorespond",
+        "x-autoresponder",
+        "x-auto-reply",
+        "x-mail-autoreply",
+    ):
         if evidence.fields.has(name) and evidence.value(name) not in {"no", "false"}:
             return Automatic(kind=AutomaticKind.AUTO_REPLY, shown_by=name)
     if "vacation" in evidence.value("x-apple-action"):

@@ -47,11 +47,13 @@ def is_body_text(part: Part) -> bool:
 
 
 def body_kind(root: Part) -> BodyKind:
-    """Which kinds of text the body holds, empty parts not counted."""
+    """Which kinds of text the body holds: parts that stand there, a lone one only with text."""
     kinds = {
         "html" if part.media_type == "text/html" else "plain"
         for part in root.walk()
-        if not part.children and is_body_text(part) and part.raw[part.start : part.end].strip()
+        if not part.children
+        and is_body_text(part)
+        and (part is not root or part.raw[part.start : part.end].strip())
     }
     match ("plain" in kinds, "html" in kinds):
         case (True, True):

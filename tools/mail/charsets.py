@@ -27,8 +27,27 @@ _SUPERSETS = {
 
 # Labels that say nothing, and Python codecs that are no charset of mail.
 _REFUSED = frozenset(
-    "usascii ascii ansix341968 unknown unknown8bit xunknown 8bit 7bit default binary none "
-    "idna punycode undefined unicodeescape rawunicodeescape mbcs oem palmos".split()
+    [
+        "usascii",
+        "ascii",
+        "ansix341968",
+        "unknown",
+        "unknown8bit",
+        "xunknown",
+        "8bit",
+        "7bit",
+        "default",
+        "binary",
+        "none",
+        "idna",
+        "punycode",
+        "undefined",
+        "unicodeescape",
+        "rawunicodeescape",
+        "mbcs",
+        "oem",
+        "palmos",
+    ]
 )
 
 _GUESSES = [

@@ -129,7 +129,27 @@ def _after_blank_line(raw: bytes, position: int, stop: int) -> int:
 
 
 _COMMON = frozenset(
-    "from to cc bcc subject date message-id in-reply-to references received return-path reply-to "
-    "sender mime-version content-type content-transfer-encoding content-disposition delivered-to "
-    "status x-status dkim-signature".split()
+    [
+        "from",
+        "to",
+        "cc",
+        "bcc",
+        "subject",
+        "date",
+        "message-id",
+        "in-reply-to",
+        "references",
+        "received",
+        "return-path",
+        "reply-to",
+        "sender",
+        "mime-version",
+        "content-type",
+        "content-transfer-encoding",
+        "content-disposition",
+        "delivered-to",
+        "status",
+        "x-status",
+        "dkim-signature",
+    ]
 )

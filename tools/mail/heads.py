@@ -22,7 +22,9 @@ SYNTHETIC_DOMAIN = "local.invalid"
 class Head:
     """A header, decoded. `date` has the offset that was written; `subject` is None without one.
 
-    `message_id` is None where the message has none; `id` always names it.
+    `message_id` is None where the message has none, and anybody can copy somebody else's.
+    `fingerprint` tells messages apart all the same; copies of one message share it. `id` names the
+    message where nothing else claims its Message-ID.
     """
 
     sender: tuple[Address, ...]
@@ -35,7 +37,12 @@ class Head:
     message_id: str | None
     in_reply_to: tuple[str, ...]
     references: tuple[str, ...]
-    id: str
+    fingerprint: str
+
+    @property
+    def id(self) -> str:
+        """The Message-ID, else the fingerprint."""
+        return self.message_id or self.fingerprint
 
     @property
     def parents(self) -> tuple[str, ...]:
@@ -86,7 +93,7 @@ def head_of(fields: Fields) -> Head:
         message_id=message_id,
         in_reply_to=fields.ids("in-reply-to"),
         references=fields.ids("references"),
-        id=message_id or _synthetic_id(fields),
+        fingerprint=_fingerprint(fields, message_id),
     )
 
 
@@ -103,13 +110,14 @@ def _message_id(fields: Fields) -> str | None:
     return f"<{bare}>" if _BARE_ID.fullmatch(bare) else None
 
 
-def _synthetic_id(fields: Fields) -> str:
-    """An identifier for a message without one: the same header gives the same identifier.
+def _fingerprint(fields: Fields, message_id: str | None) -> str:
+    """An identifier made of what the sender wrote, so that a copy in another folder keeps it.
 
-    Only what the sender wrote counts, so a copy in another folder keeps it.
+    Without a Message-ID the way the message came (Received) tells two alike apart.
     """
-    digest = hashlib.sha256()
-    for name in ("date", "from", "to", "cc", "subject", "received"):
+    digest = hashlib.sha256((message_id or "").encode("utf-8", "replace") + b"\n")
+    names = ("date", "from", "to", "cc", "subject")
+    for name in names if message_id else (*names, "received"):
         for value in fields.all(name):
             digest.update(name.encode() + b":" + b" ".join(value.split()) + b"\n")
     return f"<sha256-{digest.hexdigest()[:40]}@{SYNTHETIC_DOMAIN}>"

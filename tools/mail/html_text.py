@@ -9,7 +9,7 @@ import re
 from inscriptis import get_text
 from inscriptis.css_profiles import CSS_PROFILES
 from inscriptis.model.config import ParserConfig
-from lxml.etree import LxmlError
+from lxml.etree import LxmlError  # type: ignore[import-untyped]
 
 MAX_RENDERED_CHARACTERS = 2_000_000
 
@@ -27,7 +27,7 @@ def html_to_text(html: str) -> str:
         return ""
     head, tail = cleaned[:MAX_RENDERED_CHARACTERS], cleaned[MAX_RENDERED_CHARACTERS:]
     try:
-        text = get_text(head, _CONFIG)
+        text = str(get_text(head, _CONFIG))
     except (LxmlError, ValueError, RecursionError, AttributeError, TypeError, KeyError, IndexError):
         text = _without_tags(head)
     return text + _without_tags(tail) if tail else text

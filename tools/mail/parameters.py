@@ -8,9 +8,7 @@ from urllib.parse import unquote_to_bytes
 from tools.mail.charsets import decode_text
 from tools.mail.words import decode_words, one_line, unfold
 
-_PARAMETER = re.compile(
-    r';\s*([^\s=;"]{1,60})\s*=\s*("(?:[^"\\]|\\.)*"?|[^;]*)', re.DOTALL
-)
+_PARAMETER = re.compile(r';\s*([^\s=;"]{1,60})\s*=\s*("(?:[^"\\]|\\.)*"?|[^;]*)', re.DOTALL)
 _SECTION = re.compile(r"(.+?)(?:\*(\d{1,3}))?(\*)?")
 _TYPE = re.compile(r"[\w!#$&^.+-]{1,60}/[\w!#$&^.+-]{1,80}")
 MAX_VALUE = 16_384

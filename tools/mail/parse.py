@@ -73,9 +73,7 @@ def _message(structure: Structure, text: str, capped: tuple[str, ...]) -> MailMe
         text=text,
         first_text=first_text(root),
         attachments=tuple(
-            Attachment(
-                name=part.filename, media_type=part.media_type, size_bytes=part.size_bytes
-            )
+            Attachment(name=part.filename, media_type=part.media_type, size_bytes=part.size_bytes)
             for part in parts
             if part.filename
         ),

@@ -4,7 +4,9 @@ import re
 
 _BASE64_LINE = r"[A-Za-z0-9+/]{60,}={0,2}[ \t]*\r?\n"
 _BASE64_RUN = re.compile(rf"(?m)^(?:{_BASE64_LINE}){{5,}}(?:[A-Za-z0-9+/]{{1,76}}={{0,2}}[ \t]*$)?")
-_UU_RUN = re.compile(r"(?m)^begin [0-7]{3,4} ([^\r\n]{1,200})\r?\n(?:[!-`][ -`]{0,90}\r?\n)*(?:end[ \t]*$)?")
+_UU_RUN = re.compile(
+    r"(?m)^begin [0-7]{3,4} ([^\r\n]{1,200})\r?\n(?:[!-`][ -`]{0,90}\r?\n)*(?:end[ \t]*$)?"
+)
 _QUOTE = re.compile(r">*")
 
 

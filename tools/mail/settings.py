@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 
-from tools.mail.head_cache import HeadCache
+from tools.mail.read_cache import ReadCache
 
 
 class Tls(StrEnum):
@@ -85,7 +85,7 @@ class Mail:
 
     accounts: tuple[MailAccount, ...]
     contacts: Mapping[str, str] = field(default_factory=dict)
-    heads: HeadCache = field(default_factory=HeadCache, compare=False, repr=False)
+    cache: ReadCache = field(default_factory=ReadCache, compare=False, repr=False)
 
     def account(self, name: str) -> MailAccount | None:
         """The account of exactly this name."""
