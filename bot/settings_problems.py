@@ -100,7 +100,7 @@ def _lower_first(message: str) -> str:
 
 def _nearest(word: str, section: type[BaseModel] | None) -> str:
     known = list(section.model_fields) if section is not None else []
-    near = get_close_matches(word, known, n=1, cutoff=0.5)
+    near = get_close_matches(word, known, n=1)
     if near:
         return f"; did you mean '{near[0]}'?"
     return f"; known here: {', '.join(known)}" if known else ""
