@@ -10,6 +10,7 @@ from bot.cli.exit_codes import DONE, USAGE
 
 COMMANDS = {
     "try": ("bot.cli.try_tour", "a guided tour on an embedded mailbox; asks for nothing"),
+    "up": ("bot.cli.up", "run what waits, in one process, until it is told to stop"),
     "run": ("bot.cli.run", "answer one prompt"),
     "chat": ("bot.cli.chat", "talk, turn by turn"),
     "outbox": ("bot.cli.outbox", "review and release what was staged"),

@@ -1,0 +1,117 @@
+"""`steward outbox`: read what was staged, and decide what goes out."""
+
+import argparse
+import asyncio
+from collections.abc import Callable
+
+from bot.cli.exit_codes import DONE
+from bot.cli.outbox_decide import approve, edit, reconcile, reject
+from bot.cli.outbox_review import review
+from bot.cli.output import loud, plain, print_json, say, table
+from bot.cli.review_text import print_review
+from bot.commands.outbox import expire_drafts, list_drafts, settle_and_verify, show_draft
+from bot.wiring import House, open_house
+from outbox.tables import DraftStatus
+
+Action = Callable[[House, argparse.Namespace], int]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the words."""
+    parser.set_defaults(act=_list, status=None, limit=50, after=None, json=False)
+    actions = parser.add_subparsers(metavar="list|show|edit|review|approve|reject|reconcile")
+    listing = actions.add_parser("list", help="drafts, newest first")
+    listing.add_argument("--status", choices=[status.value for status in DraftStatus])
+    listing.add_argument("--limit", type=int, default=50, help="at most this many (up to 500)")
+    listing.add_argument("--after", metavar="ID", help="go on below this draft")
+    listing.add_argument("--json", action="store_true")
+    showing = actions.add_parser("show", help="one draft, exactly as it would go out")
+    showing.add_argument("id", help="the id, or an unambiguous head or tail of it")
+    showing.add_argument("--json", action="store_true")
+    showing.set_defaults(act=_show)
+    _configure_decisions(actions)
+
+
+def _configure_decisions(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    editing = actions.add_parser("edit", help="change it; the original is kept beside it")
+    editing.add_argument("id")
+    form = editing.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="open all arguments, not the text alone")
+    form.add_argument("--body-file", metavar="F", help="take the text from a file (- is stdin)")
+    form.add_argument("--args-file", metavar="F", help="take all arguments, as JSON, from a file")
+    editing.set_defaults(act=edit)
+    walking = actions.add_parser("review", help="walk through what is pending, one at a time")
+    walking.set_defaults(act=review)
+    approving = actions.add_parser("approve", help="send it, exactly as shown")
+    approving.add_argument("ids", nargs="+", metavar="ID")
+    approving.add_argument("--revision", type=int, metavar="N", help="only if it is still this one")
+    approving.add_argument("--yes", action="store_true", help="do not ask")
+    approving.set_defaults(act=approve)
+    rejecting = actions.add_parser("reject", help="do not send it, and tell the agent why")
+    rejecting.add_argument("ids", nargs="*", metavar="ID")
+    rejecting.add_argument("--all", action="store_true", help="every pending draft")
+    rejecting.add_argument("--reason", required=True, help="what the agent is told")
+    rejecting.set_defaults(act=reject)
+    settling = actions.add_parser("reconcile", help="say what became of an uncertain draft")
+    settling.add_argument("id")
+    settling.add_argument("--outcome", choices=["delivered", "not-delivered"], required=True)
+    settling.add_argument("--evidence", metavar="TEXT", required=True, help="how you know")
+    settling.set_defaults(act=reconcile)
+
+
+def execute(args: argparse.Namespace) -> int:
+    """Do what the action says, after settling what a dead process left in flight."""
+    house = open_house()
+    for line in asyncio.run(settle_and_verify(house)):
+        say(plain(line))
+    expired = expire_drafts(house)
+    if expired:
+        say(f"{expired} drafts expired")
+    act: Action = args.act
+    return act(house, args)
+
+
+def _list(house: House, args: argparse.Namespace) -> int:
+    status = DraftStatus(args.status) if args.status else None
+    rows = list_drafts(house, status=status, limit=args.limit, after=args.after)
+    if args.json:
+        print_json(rows)
+        return DONE
+    if not rows:
+        print("no draft" if status is None else f"no {status} draft")
+        return DONE
+    cells = [
+        (
+            row["id"],
+            row["status"],
+            row["created_at"][:16],
+            " ".join(dict.fromkeys(mark["code"] for mark in row["marks"])),
+            plain(row["summary"]),
+        )
+        for row in rows
+    ]
+    print(table(cells, ("id", "status", "created", "marks", "to and subject")))
+    if len(rows) == args.limit:
+        say(f"more may follow: steward outbox list --after {rows[-1]['id']}")
+    return DONE
+
+
+def _show(house: House, args: argparse.Namespace) -> int:
+    shown = show_draft(house, args.id)
+    if args.json:
+        print_json(shown.as_json)
+        return DONE
+    print_review(shown)
+    draft = shown.draft
+    match draft.status:
+        case DraftStatus.PENDING:
+            say(f"\nsteward outbox approve {draft.id}   (or edit, or reject --reason TEXT)")
+        case DraftStatus.UNCERTAIN:
+            say(
+                loud(
+                    "\nIt may or may not have gone out; it is not sent again before that is known."
+                )
+            )
+        case _:
+            say(f"\n{draft.status} {house.local(draft.updated_at)}")
+    return DONE

@@ -1,0 +1,86 @@
+"""`steward outbox review`: the pending drafts one at a time, each whole, each with its own decision."""
+
+import argparse
+
+from bot.cli.exit_codes import DONE
+from bot.cli.outbox_decide import confirm_marks, edit_in_editor, release
+from bot.cli.output import plain, say
+from bot.cli.review_text import print_review
+from bot.cli.running import is_present
+from bot.commands.outbox import (
+    check_can_edit,
+    edit_draft,
+    editable_text,
+    edited_args,
+    pending_drafts,
+    reject_draft,
+    show_draft,
+)
+from bot.errors import UsageProblem
+from bot.wiring import House
+from outbox.errors import OutboxError
+from outbox.tables import Draft, DraftStatus
+
+CHOICES = "[a]pprove, [r]eject, [e]dit, [s]kip, [q]uit: "
+
+
+def review(house: House, args: argparse.Namespace) -> int:
+    """Walk through what is pending, oldest first; Enter skips, and the end of input leaves."""
+    del args
+    if not is_present():
+        raise UsageProblem("review needs a terminal; 'steward outbox list' shows what is pending")
+    waiting = list(reversed(pending_drafts(house)))
+    if not waiting:
+        print("no draft is pending")
+    for number, draft in enumerate(waiting, start=1):
+        print(f"\n{number} of {len(waiting)}")
+        if not _decide(house, draft):
+            break
+    return DONE
+
+
+def _decide(house: House, draft: Draft) -> bool:
+    """One draft until it is decided or skipped; False to leave."""
+    while True:
+        shown = show_draft(house, draft.id)
+        if shown.draft.status is not DraftStatus.PENDING:
+            say(f"draft {draft.id} is {shown.draft.status} by now")
+            return True
+        print_review(shown)
+        choice = _ask(CHOICES)
+        if choice is None or choice == "q":
+            return False
+        try:
+            if _act(house, shown.draft, choice):
+                return True
+        except (OutboxError, UsageProblem) as problem:
+            say(plain(str(problem)))
+
+
+def _ask(question: str) -> str | None:
+    try:
+        return input(question).strip().lower()
+    except EOFError:
+        return None
+
+
+def _act(house: House, draft: Draft, choice: str) -> bool:
+    """Do what was chosen; True when the next draft is due."""
+    match choice:
+        case "a":
+            return confirm_marks(draft) and release(house, draft, draft.revision)
+        case "r":
+            reason = _ask("Reason (the agent is told it): ") or ""
+            reject_draft(house, draft.id, reason=reason, via="cli")
+            print(f"draft {draft.id} is rejected")
+            return True
+        case "e":
+            check_can_edit(house, draft)
+            text = edit_in_editor(editable_text(house, draft, whole=False), is_json=False)
+            edit_draft(house, draft, edited_args(house, draft, text, whole=False))
+            return False
+        case "s" | "":
+            return True
+        case _:
+            say("a, r, e, s or q")
+            return False
