@@ -9,7 +9,7 @@ from bot.home import Home
 from bot.redaction import Redactor
 from bot.secrets import Secrets
 from bot.settings import Settings
-from bot.settings_views import api_key, gate_settings, mail_settings
+from bot.settings_views import EMBEDDED_ASLEEP, api_key, gate_settings, mail_settings
 from makers.settings import make_settings
 from outbox.settings import GateSettings, OutboxSettings, SecuritySettings, Trifecta
 from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer, Tls
@@ -102,7 +102,7 @@ def test_the_embedded_server_is_the_one_that_runs(tmp_path: Path) -> None:
     text = ACCOUNT + "smtp = { embedded = true }"
     server = SmtpServer(host="127.0.0.1", port=2525, tls=Tls.NONE)
     assert handed(tmp_path, text, server).accounts[0].smtp == server
-    assert handed(tmp_path, text).accounts[0].smtp is None
+    assert handed(tmp_path, text).accounts[0].smtp == EMBEDDED_ASLEEP
 
 
 def test_a_password_that_is_not_there_is_said_when_mail_is_asked_for(tmp_path: Path) -> None:
