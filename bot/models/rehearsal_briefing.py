@@ -104,13 +104,15 @@ class Briefing:
 
     @cached_property
     def _needs(self) -> tuple[Need, ...]:
-        """What can be answered: somebody asks, nobody answered since, and it can be quoted."""
+        """What can be answered, newest first: somebody asks, nobody answered, it can be quoted."""
         found: dict[str, Need] = {}
         for thread in self._threads:
             need = _need(thread)
             if need is not None:
                 found.setdefault(need.letter.id, need)
-        return tuple(found.values())
+        places = {letter.id: place for place, letter in enumerate(self._from_people)}
+        last = len(places)
+        return tuple(sorted(found.values(), key=lambda need: places.get(need.letter.id, last)))
 
     @cached_property
     def _orders(self) -> tuple[tuple[Letter, Order], ...]:

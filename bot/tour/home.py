@@ -142,7 +142,8 @@ def _make(home: Home, wishes: Wishes, now: datetime) -> MadeHome:
     messages = copied.messages if copied else mailbox.write_mailbox(home.root / name, now=now)
     address = wishes.address or (copied.address if copied else mailbox.ADDRESS)
     kept = _put_edited_config_aside(home, former, now)
-    config = config_text(home, mailbox_name=name, address=address, server=wishes.server)
+    facts = AccountFacts(mailbox=name, address=address, is_sample=copied is None)
+    config = config_text(home, facts, wishes.server)
     write_private(home.config, config.encode())
     marker = TourMarker(
         made_at=now,
@@ -179,7 +180,16 @@ def _put_edited_config_aside(home: Home, former: TourMarker | None, now: datetim
     return kept
 
 
-def config_text(home: Home, *, mailbox_name: str, address: str, server: ModelServer | None) -> str:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountFacts:
+    """The mailbox of a tour: its folder in the home, whose it is, and whether it is the sample."""
+
+    mailbox: str
+    address: str
+    is_sample: bool
+
+
+def config_text(home: Home, account: AccountFacts, server: ModelServer | None) -> str:
     """The configuration of a tour's home, as TOML."""
     model = "rehearsal" if server is None else "server"
     lines = [
@@ -196,13 +206,24 @@ def config_text(home: Home, *, mailbox_name: str, address: str, server: ModelSer
         "",
         "[mail.accounts.tour]",
         'kind = "maildir"',
-        f"address = {_toml(address)}",
-        f"path = {_toml(str(home.root / mailbox_name))}",
+        f"address = {_toml(account.address)}",
+        *([f"display_name = {_toml(mailbox.DISPLAY_NAME)}"] if account.is_sample else []),
+        f"path = {_toml(str(home.root / account.mailbox))}",
         f"sent = {_toml(str(home.root / 'sent'))}",
         "smtp = { embedded = true }",
-        "",
+        *(_contact_lines() if account.is_sample else []),
     ]
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
+
+
+def _contact_lines() -> list[str]:
+    """The people of the sample, as its owner would have noted them; the impostor is not among them."""
+    noted = [f"{name} = {_toml(address)}" for name, address in mailbox.CONTACTS.items()]
+    return [
+        "",
+        "[contacts]  # people the owner knows; everybody else is marked in the outbox",
+        *noted,
+    ]
 
 
 def _model_lines(server: ModelServer | None) -> list[str]:

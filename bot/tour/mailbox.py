@@ -16,6 +16,13 @@ from bot.tour.maildir import Slot, file_message, make_maildir
 
 ADDRESS = "robin@ashford.example"
 DISPLAY_NAME = "Robin Ashford"
+CONTACTS = {
+    "amara": "amara@okafor-lund.example",
+    "ingrid": "ingrid.solheim@harbour-library.example",
+    "juergen": "j.muehlbauer@dielenhof.example",
+    "priya": "priya@repair-saturday.example",
+    "tomas": "tomas@ashford.example",
+}
 
 _PLACE = re.compile(rb"\{\{(\w+)(?: (\d))?\}\}")
 _ENVELOPE = re.compile(rb"ago (\d+)( seen)?")
@@ -79,7 +86,7 @@ def _fill(name: str, source: bytes, now: datetime) -> SampleMessage:
     facts = _ENVELOPE.fullmatch(envelope)
     assert facts is not None, f"{name}: the first line says when it came"
     ago = timedelta(minutes=int(facts[1]))
-    at = (now.astimezone(UTC) - ago).replace(microsecond=0).astimezone(now.tzinfo)
+    at = (now.astimezone(UTC) - ago).replace(second=0, microsecond=0).astimezone(now.tzinfo)
     fixed = {b"date": format_datetime(at), b"stamp": f"{now:%Y%m%d%H%M%S}"}
 
     def value(match: re.Match[bytes]) -> bytes:

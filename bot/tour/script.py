@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-BLOCKING = ("unowned", "opaque")
+REPLY = "mail_reply"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,19 +90,17 @@ def _outbox(stage: Stage, person: Person, drafts: Sequence[Mapping[str, Any]]) -
     person.say("Nothing was sent. Whatever would leave this machine waits in the outbox:")
     person.pause()
     stage.command("outbox")
-    marked = [draft for draft in drafts if _is_blocking(draft)]
-    replies = [draft for draft in drafts if not _is_blocking(draft)]
-    if marked:
-        _marked(stage, person, marked[0])
-    if replies:
-        _reply(stage, person, replies[0])
+    for draft in _strange(drafts)[:1]:
+        _marked(stage, person, draft)
+    for draft in _replies(drafts)[:1]:
+        _reply(stage, person, draft)
 
 
 def _marked(stage: Stage, person: Person, draft: Mapping[str, Any]) -> None:
     person.say(
-        "One of them is marked. Its recipient stands neither in your words nor in your records: it "
-        "came out of a letter, and a letter must not choose where your mail goes. So it can be "
-        "released only after you read it, never in a batch."
+        "One of them nobody asked for: a letter told the reader to send something to a stranger. Its "
+        "recipient stands neither in your words nor in your records, so it is marked, and it can be "
+        "released only by name, after it was shown whole."
     )
     person.pause()
     stage.command("outbox", "show", draft["id"])
@@ -131,18 +129,24 @@ def _question(stage: Stage, person: Person, questions: Sequence[Mapping[str, Any
 def next_commands(waiting: Waiting) -> list[tuple[str, ...]]:
     """The commands to go on with, as words after `steward`."""
     commands: list[tuple[str, ...]] = [("outbox",)]
-    replies = [draft for draft in waiting.drafts if not _is_blocking(draft)]
-    marked = [draft for draft in waiting.drafts if _is_blocking(draft)]
-    if replies:
-        commands += [("outbox", "show", replies[0]["id"]), ("outbox", "approve", replies[0]["id"])]
-    if marked:
-        commands.append(("outbox", "reject", marked[0]["id"], "--reason", "nobody I know"))
-    if waiting.questions:
-        question = waiting.questions[0]
+    for draft in _replies(waiting.drafts)[:1]:
+        commands += [("outbox", "show", draft["id"]), ("outbox", "approve", draft["id"])]
+    for draft in _strange(waiting.drafts)[:1]:
+        commands.append(("outbox", "reject", draft["id"], "--reason", "I know nobody of that name"))
+    for question in waiting.questions[:1]:
         answer = (question.get("options") or ["my answer"])[0]
         commands += [("questions",), ("questions", "answer", question["id"], answer)]
     return [*commands, ("chat",)]
 
 
-def _is_blocking(draft: Mapping[str, Any]) -> bool:
-    return any(mark["code"] in BLOCKING for mark in draft["marks"])
+def _replies(drafts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    return [draft for draft in drafts if draft["tool"] == REPLY]
+
+
+def _strange(drafts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Those that answer nobody and go to an address the owner never named."""
+    return [
+        draft
+        for draft in drafts
+        if draft["tool"] != REPLY and any(mark["code"] == "unowned" for mark in draft["marks"])
+    ]
