@@ -6,6 +6,7 @@ angle brackets always win, and what stands before them is a name, whatever it lo
 
 import re
 import unicodedata
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import idna
@@ -16,6 +17,7 @@ MAX_ADDRESSES = 2_000
 MAX_LIST_CHARACTERS = 65_536
 
 _ATOM = re.compile(r"[^\s\"(),:;<>]+")
+_BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[()]', re.DOTALL)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~ -]*")
@@ -67,6 +69,7 @@ def parse_addresses(value: str) -> tuple[Address, ...]:
     found: list[Address] = []
     element: list[_Token] = []
     text = value[:MAX_LIST_CHARACTERS]
+    closings = _closings(text)
     position = 0
     while position < len(text) and len(found) < MAX_ADDRESSES:
         char = text[position]
@@ -75,7 +78,7 @@ def parse_addresses(value: str) -> tuple[Address, ...]:
             element = []
         elif char == ":" and _is_group_name(element):
             element = []
-        token, position = _next_token(text, position)
+        token, position = _next_token(text, position, closings)
         if token is not None:
             element.append(token)
     return tuple([*found, *_mailboxes(element)][:MAX_ADDRESSES])
@@ -87,7 +90,7 @@ def _is_group_name(element: list[_Token]) -> bool:
     )
 
 
-def _next_token(text: str, position: int) -> tuple[_Token | None, int]:
+def _next_token(text: str, position: int, closings: Mapping[int, int]) -> tuple[_Token | None, int]:
     """The token at the position, if one begins there, and where to read on."""
     char = text[position]
     if char == '"':
@@ -99,25 +102,25 @@ def _next_token(text: str, position: int) -> tuple[_Token | None, int]:
         end = text.find(">", position)
         end = len(text) if end < 0 else end
         return _Token("angle", text[position + 1 : end]), end + 1
-    if char == "(":
-        return _comment(text, position)
+    if position in closings:
+        end = closings[position]
+        return _Token("comment", text[position + 1 : end]), end + 1
     atom = _ATOM.match(text, position)
     if atom is None:
         return None, position + 1
     return _Token("word", atom[0]), atom.end()
 
 
-def _comment(text: str, position: int) -> tuple[_Token | None, int]:
-    """A comment with the comments inside it; one that never closes is only a bracket."""
-    depth = 0
-    for index in range(position, min(len(text), position + 2_000)):
-        if text[index] == "(":
-            depth += 1
-        elif text[index] == ")":
-            depth -= 1
-            if depth == 0:
-                return _Token("comment", text[position + 1 : index]), index + 1
-    return None, position + 1
+def _closings(text: str) -> Mapping[int, int]:
+    """Where each comment that begins closes; one that never closes is only a bracket."""
+    closings: dict[int, int] = {}
+    opened: list[int] = []
+    for match in _BRACKET.finditer(text):
+        if match[0] == "(":
+            opened.append(match.start())
+        elif match[0] == ")" and opened:
+            closings[opened.pop()] = match.start()
+    return closings
 
 
 def _mailboxes(element: list[_Token]) -> list[Address]:

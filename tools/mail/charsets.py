@@ -51,7 +51,7 @@ _REFUSED = frozenset(
 )
 
 _GUESSES = [
-    "windows-1251", "koi8-r", "windows-1253", "windows-1255", "windows-1256", "windows-1250",
+    "windows-1251", "koi8-r", "windows-1253", "windows-1255", "windows-1256",
     "cp932", "euc-jp", "cp949", "gb18030", "big5",
 ]  # fmt: skip
 

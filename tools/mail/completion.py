@@ -28,6 +28,7 @@ from tools.mail.args import AttachedFile, ReplyArgs, SendArgs, StagedMail
 from tools.mail.compose import wire_body
 from tools.mail.folders import folders_of
 from tools.mail.header_lines import HeaderError, refuse_control
+from tools.mail.heads import bracketed
 from tools.mail.parameters import safe_filename
 from tools.mail.parse import MailMessage
 from tools.mail.reader import Found
@@ -96,7 +97,7 @@ def complete_reply(args: ReplyArgs, desk: Desk) -> Completed:
         subject=reply_subject(message.head.subject),
         body=_body(f"{_body(args.body)}\n{quoted(message.head, message.text)}"),
         attachments=_attach(args.attachments, desk),
-        message_id=message.head.id,
+        message_id=bracketed(args.message_id),
         **_chain(message),
     )
     return _completed(staged, account, desk.now)
@@ -217,7 +218,7 @@ def _attached(path: str, data: bytes, blobs: BlobStore) -> AttachedFile:
 
 def _source(mail: Mail, args: ReplyArgs) -> Found:
     """The one message to answer, looked for in trash and junk last. Raises: CompletionError."""
-    wanted = f"<{args.message_id.strip().strip('<>')}>"
+    wanted = bracketed(args.message_id)
     for account in mail.accounts:
         folders = folders_of(account)
         for group in ([each for each in folders if not each.is_aside], folders):

@@ -126,3 +126,8 @@ def _fingerprint(fields: Fields, message_id: str | None) -> str:
 def is_synthetic(message_id: str) -> bool:
     """True for an identifier made here, which no other mail system has heard of."""
     return message_id.endswith(f"@{SYNTHETIC_DOMAIN}>") and message_id.startswith("<sha256-")
+
+
+def bracketed(message_id: str) -> str:
+    """The identifier as messages carry it, with its angle brackets."""
+    return f"<{message_id.strip().strip('<>')}>"

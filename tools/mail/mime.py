@@ -119,8 +119,8 @@ def _with_children(part: Part, depth: int, budget: _Budget) -> Part:
     if not multipart and not is_message(part.media_type):
         return part
     if depth == 0:
-        budget.say(f"parts nested deeper than {MAX_DEPTH} were not opened")
-        return part
+        budget.say(f"parts nested deeper than {MAX_DEPTH} are shown as they stand")
+        return _as_text(part)
     if not multipart:
         return _replaced(part, (_attached(part, depth, budget),))
     default = "message/rfc822" if part.media_type == "multipart/digest" else "text/plain"

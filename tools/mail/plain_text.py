@@ -5,9 +5,10 @@ import re
 _BASE64_LINE = r"[A-Za-z0-9+/]{60,}={0,2}[ \t]*\r?\n"
 _BASE64_RUN = re.compile(rf"(?m)^(?:{_BASE64_LINE}){{5,}}(?:[A-Za-z0-9+/]{{1,76}}={{0,2}}[ \t]*$)?")
 _UU_RUN = re.compile(
-    r"(?m)^begin [0-7]{3,4} ([^\r\n]{1,200})\r?\n(?:[!-`][ -`]{0,90}\r?\n)*(?:end[ \t]*$)?"
+    r"(?m)^begin [0-7]{3,4} ([^\r\n]{1,200})\r?\n(?:[!-`][ -`]{0,90}\r?\n)+(?:end[ \t]*$)?"
 )
 _QUOTE = re.compile(r">*")
+MAX_FLOWED_CHARACTERS = 2_000_000
 
 
 def tidy(text: str) -> str:
@@ -22,7 +23,12 @@ def tidy(text: str) -> str:
 
 
 def unflow(text: str, *, delete_space: bool) -> str:
-    """Format=flowed paragraphs as single lines (RFC 3676); the signature mark "-- " stays."""
+    """Format=flowed paragraphs as single lines (RFC 3676); the signature mark "-- " stays.
+
+    Longer text than two million characters is left as it stands.
+    """
+    if len(text) > MAX_FLOWED_CHARACTERS:
+        return text
     lines: list[str] = []
     open_depth: int | None = None
     for raw in text.replace("\r\n", "\n").split("\n"):

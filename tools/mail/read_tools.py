@@ -9,6 +9,7 @@ from tools.contract import Tool, ToolContext
 from tools.mail import listing, reader
 from tools.mail.args import RecentArgs, SearchArgs, ThreadArgs
 from tools.mail.folders import Folder, folders_of
+from tools.mail.heads import bracketed
 from tools.mail.reader import Answer, Criteria, Found
 from tools.mail.settings import Mail, MailAccount
 from tools.mail.stored import MAX_MESSAGE_BYTES
@@ -98,11 +99,6 @@ def _thread(mail: Mail, args: ThreadArgs) -> ToolResult:
         "no message has that Message-ID; copy the Message-ID line of a message that mail_recent or "
         "mail_search listed"
     )
-
-
-def bracketed(message_id: str) -> str:
-    """The identifier as messages carry it, with its angle brackets."""
-    return f"<{message_id.strip().strip('<>')}>"
 
 
 def _midnight(day: date | None, zone: ZoneInfo) -> datetime | None:
