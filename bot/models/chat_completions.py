@@ -35,6 +35,11 @@ _UNUSABLE_KEY = Failure(
     what="the key holds characters that no key has, such as a line break",
     advice="store it again, then run `steward doctor`",
 )
+_UNUSABLE_ADDRESS = Failure(
+    failure=FailureClass.INVALID,
+    what="base_url is no address of an HTTP server",
+    advice="correct base_url, such as http://127.0.0.1:8080/v1, then run `steward doctor`",
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +138,8 @@ class ChatCompletions:
 
     def _post(self, request: Request, encoder: Encoder) -> Post:
         settings = self._settings
+        if not self._shown_url:
+            raise Failed(_UNUSABLE_ADDRESS)
         headers = {"content-type": "application/json", "accept": "text/event-stream"}
         if settings.api_key is not None:
             if not (settings.api_key.isascii() and settings.api_key.isprintable()):
@@ -178,7 +185,8 @@ class ChatCompletions:
 
     def _error(self, failure: Failure, answer: Assembly, tries: int) -> ModelError:
         often = f" ({tries} tries)" if tries > 1 else ""
-        text = f"model {self.name!r} at {self._shown_url}: {failure.what}{often}; {failure.advice}"
+        where = f" at {self._shown_url}" if self._shown_url else ""
+        text = f"model {self.name!r}{where}: {failure.what}{often}; {failure.advice}"
         return ModelError(
             failure.failure,
             _without(text, self._settings.api_key),
@@ -188,13 +196,18 @@ class ChatCompletions:
 
 
 def _address(base_url: str) -> tuple[str, str]:
-    """What to show of an address (scheme, host, port, never a password), and its host name."""
+    """What to show of an address (scheme, host, port, never a password), and its host name.
+
+    Both are empty where it is no address of an HTTP server.
+    """
     try:
         url = urlsplit(base_url)
         host = url.hostname or ""
         port = f":{url.port}" if url.port else ""
     except ValueError:
-        return "an address that cannot be read", ""
+        return "", ""
+    if url.scheme not in ("http", "https") or not host:
+        return "", ""
     shown = f"[{host}]" if ":" in host else host
     return f"{url.scheme}://{shown}{port}", host
 

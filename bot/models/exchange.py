@@ -169,7 +169,7 @@ class Exchange:
         if event.name == "error":
             raise Failed(refusal(200, read_problem(event.data), self._post.asked))
         for data in _texts(event.data):
-            value = decode(data)
+            value = decode(data, lenient=True)
             problem = problem_in(value)
             if problem is not None:
                 raise Failed(refusal(200, problem, self._post.asked))
@@ -181,7 +181,7 @@ class Exchange:
         if not stray.strip() or self.answer.finish_reason:
             return
         try:
-            value = decode(stray)
+            value = decode(stray, lenient=True)
         except NotJson:
             value = None
         if isinstance(value, dict) and "choices" in value and problem_in(value) is None:
@@ -216,7 +216,7 @@ def _texts(data: bytes) -> list[bytes]:
     if b"\n" not in data:
         return [data]
     try:
-        decode(data)
+        decode(data, lenient=True)
     except NotJson:
         return [line for line in data.split(b"\n") if line.strip() and line.strip() != _DONE]
     return [data]

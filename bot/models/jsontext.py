@@ -12,14 +12,20 @@ def _no_constant(name: str) -> Any:
     raise NotJson(name)
 
 
-def decode(raw: str | bytes) -> Any:
+def _none(_: str) -> Any:
+    return None
+
+
+def decode(raw: str | bytes, *, lenient: bool = False) -> Any:
     """The value of one JSON text; bytes that are no UTF-8 are replaced, not refused.
+
+    `lenient`: NaN and Infinity, which some servers write for a number, are None.
 
     Raises: NotJson.
     """
     text = raw.decode("utf-8", "replace") if isinstance(raw, bytes) else raw
     try:
-        return json.loads(text, parse_constant=_no_constant)
+        return json.loads(text, parse_constant=_none if lenient else _no_constant)
     except (ValueError, RecursionError) as error:
         raise NotJson(str(error)) from None
 

@@ -64,14 +64,15 @@ class _Narrower:
             narrowed["type"] = kind
         if "const" in schema:
             narrowed["enum"] = [schema["const"]]
-        for key in ("enum", "required"):
-            if isinstance(schema.get(key), list):
-                narrowed[key] = schema[key]
+        if isinstance(schema.get("enum"), list):
+            narrowed["enum"] = schema["enum"]
         properties = schema.get("properties")
         if isinstance(properties, dict):
             narrowed["properties"] = {
                 name: self.narrow(inner, inside) for name, inner in properties.items()
             }
+        if isinstance(schema.get("required"), list):
+            narrowed["required"] = schema["required"]
         items = schema.get("items")
         if isinstance(items, dict) or kind == "array":
             narrowed["items"] = self.narrow(items, inside) if isinstance(items, dict) else {}

@@ -31,7 +31,8 @@ class Splitter:
 
     def __init__(self) -> None:
         self._tail: list[bytes] = []  # pieces of the line that has no end yet
-        self._held_bytes = 0
+        self._tail_bytes = 0
+        self._kept_bytes = 0  # data of the open event, and everything stray
         self._after_cr = False
         self._at_start = True
         self._name = ""
@@ -48,8 +49,9 @@ class Splitter:
 
         Raises: StreamTooLarge.
         """
-        if self._after_cr and piece:
-            self._after_cr = False
+        if not piece:
+            return []
+        if self._after_cr:
             piece = piece.removeprefix(b"\n")
         events: list[ServerEvent] = []
         start = 0
@@ -60,7 +62,8 @@ class Splitter:
         self._after_cr = piece.endswith(b"\r")
         if start < len(piece):
             self._tail.append(piece[start:])
-            self._hold(len(piece) - start)
+            self._tail_bytes += len(piece) - start
+            self._check_size()
         return events
 
     def close(self) -> list[ServerEvent]:
@@ -71,35 +74,39 @@ class Splitter:
         self._dispatch(events)
         return events
 
-    def _hold(self, size_bytes: int) -> None:
-        self._held_bytes += size_bytes
-        if self._held_bytes > MAX_EVENT_BYTES:
+    def _check_size(self) -> None:
+        if self._tail_bytes + self._kept_bytes > MAX_EVENT_BYTES:
             raise StreamTooLarge
+
+    def _keep(self, lines: list[bytes], line: bytes) -> None:
+        lines.append(line)
+        self._kept_bytes += len(line)
+        self._check_size()
 
     def _end_line(self, events: list[ServerEvent]) -> None:
         line = b"".join(self._tail)
         self._tail.clear()
+        self._tail_bytes = 0
         if self._at_start:
             self._at_start = False
             line = line.removeprefix(_BOM)
         if not line:
             self._dispatch(events)
             return
-        self._hold(len(line))
         field, colon, value = line.partition(b":")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._data.append(value)
+            self._keep(self._data, value)
         elif field == b"event":
             self._name = value.decode("utf-8", "replace")
         elif field in _SILENT_FIELDS or (colon and not field):
             return  # an id, a reconnection time, a comment
         else:
-            self._stray.append(line)
+            self._keep(self._stray, line)
 
     def _dispatch(self, events: list[ServerEvent]) -> None:
         if self._data:
             events.append(ServerEvent(name=self._name, data=b"\n".join(self._data)))
             self._data.clear()
-            self._held_bytes = sum(map(len, self._stray))
+            self._kept_bytes = sum(map(len, self._stray))
         self._name = ""
