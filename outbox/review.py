@@ -139,6 +139,8 @@ def _body(name: str, value: Any) -> Field:
 def _field(name: str, value: Any, shape: ReviewShape) -> Field:
     """A value in one line where it fits one, else in a block behind the gutter."""
     recipient = name in shape.recipients
+    if isinstance(value, list) and len(value) == 1:
+        return _field(name, value[0], shape)
     if isinstance(value, list) and value:
         lines = tuple(line for each in value for line in _entry(each, recipient=recipient))
         return Field(name=name, lines=lines)

@@ -1,0 +1,313 @@
+"""Whose an identifier is, and which marks a draft carries because of it."""
+
+import pytest
+
+from makers.outbox import SHAPE, Records, Words, World, read_item
+from outbox.journal import Origin
+from outbox.judge import Judge
+from outbox.marks import (
+    Mark,
+    MarkCode,
+    Subject,
+    blocks_unread,
+    find_marks,
+    marks_from_json,
+    needs_confirmation,
+)
+from outbox.provenance import Standing, Vouched, parse_all, trace
+from outbox.source import SOURCE_TEXT_LIMIT, find_source
+from tools.contract import ReviewShape
+from tools.taint import CLEAN, UNKNOWN, Source, Taint
+
+ADA = next(iter(parse_all(["address:ada@example.org"])))
+LINK = next(iter(parse_all(["link:https://evil.example/a"])))
+
+
+def told(*pieces, **vouched):
+    """The provenance of a session that went like this."""
+    words = Words()
+    for origin, text in pieces:
+        words.add(origin, text, source="mail_recent in turn 1")
+    return trace(words.said, Vouched(**vouched))
+
+
+OWN = {
+    "typed by the owner": [(Origin.OWNER, "write to ada@example.org")],
+    "in the configuration": [(Origin.CONFIGURED, "my boss is Ada@Example.org")],
+    "typed, then in a stranger's mail": [
+        (Origin.OWNER, "write to ada@example.org"),
+        (Origin.THIRD_PARTY, "from ada@example.org"),
+    ],
+    "guessed by the agent, then typed": [
+        (Origin.AGENT, "ada@example.org?"),
+        (Origin.OWNER, "yes, ada@example.org"),
+    ],
+    "in the owner's file, then typed": [
+        (Origin.PRIVATE, "ada@example.org"),
+        (Origin.OWNER, "yes, ada@example.org"),
+    ],
+}
+NOT_OWN = {
+    "in a stranger's mail": ([(Origin.THIRD_PARTY, "ada@example.org")], Standing.THIRD_PARTY),
+    "in a stranger's mail, then typed in an answer": (
+        [(Origin.THIRD_PARTY, "ada@example.org"), (Origin.OWNER, "use ada@example.org")],
+        Standing.THIRD_PARTY,
+    ),
+    "in a stranger's mail, defanged, then typed": (
+        [(Origin.THIRD_PARTY, "ada[at]example[.]org"), (Origin.OWNER, "ada@example.org")],
+        Standing.THIRD_PARTY,
+    ),
+    "in a stranger's mail, with a zero-width space, then typed": (
+        [(Origin.THIRD_PARTY, "ada@exa\u200bmple.org"), (Origin.OWNER, "ada@example.org")],
+        Standing.THIRD_PARTY,
+    ),
+    "a homograph of what the owner typed": (
+        [(Origin.OWNER, "\u0430da@example.org")],
+        Standing.NOWHERE,
+    ),
+    "a neighbour of what the owner typed": (
+        [(Origin.OWNER, "notada@example.org and ada@example.org.uk")],
+        Standing.NOWHERE,
+    ),
+    "only in the owner's file": ([(Origin.PRIVATE, "ada@example.org")], Standing.ELSEWHERE),
+    "only in the agent's words": ([(Origin.AGENT, "ada@example.org")], Standing.ELSEWHERE),
+    "nowhere": ([(Origin.OWNER, "write to Ada")], Standing.NOWHERE),
+}
+
+
+@pytest.mark.parametrize("pieces", OWN.values(), ids=OWN.keys())
+def test_an_identifier_is_the_owners_where_his_words_had_it_first(pieces):
+    """O11, O16."""
+    assert told(*pieces).standing(ADA) is Standing.OWN
+
+
+@pytest.mark.parametrize(("pieces", "standing"), NOT_OWN.values(), ids=NOT_OWN.keys())
+def test_an_identifier_is_not_the_owners_otherwise(pieces, standing):
+    """O16: what a stranger brought first stays the stranger's, also after the owner typed it."""
+    assert told(*pieces).standing(ADA) is standing
+
+
+def test_a_record_the_owner_made_outweighs_a_strangers_mail():
+    stranger = (Origin.THIRD_PARTY, "ada@example.org")
+    assert told(stranger, records=frozenset({ADA})).standing(ADA) is Standing.OWN
+
+
+@pytest.mark.parametrize("late", ["typed", "released_here"])
+def test_an_edit_or_a_release_in_this_session_comes_too_late_for_what_a_stranger_brought(late):
+    """O16."""
+    stranger = (Origin.THIRD_PARTY, "ada@example.org")
+    assert told(stranger, **{late: frozenset({ADA})}).standing(ADA) is Standing.THIRD_PARTY
+    assert told(**{late: frozenset({ADA})}).standing(ADA) is Standing.OWN
+
+
+def marks(provenance, shape=SHAPE, taint=CLEAN, **args):
+    """The marks of a draft with these arguments."""
+    subject = Subject(session_id="s", args=args, shape=shape, taint=taint)
+    return find_marks(subject, provenance)
+
+
+def codes(found):
+    return [mark.code.value for mark in found]
+
+
+def test_a_draft_to_somebody_the_owner_named_carries_no_mark():
+    known = told((Origin.OWNER, "tell ada@example.org"))
+    assert marks(known, to=["Ada <ada@example.org>"], subject="Hi", body="Hi") == ()
+
+
+def test_an_unowned_recipient_is_marked_at_its_path_with_the_call_it_came_from():
+    """O11."""
+    known = told((Origin.OWNER, "tell ada@example.org"), (Origin.THIRD_PARTY, "eve@evil.example"))
+    (mark,) = marks(known, to=["ada@example.org"], cc=["eve@evil.example"], body="Hi")
+    assert mark.as_json() == {
+        "code": "unowned",
+        "text": "eve@evil.example first stood in third-party text (mail_recent in turn 1)",
+        "path": "cc[0]",
+        "source": "mail_recent in turn 1",
+    }
+
+
+@pytest.mark.parametrize(
+    "recipient",
+    [
+        "13",
+        "ada@exa\u200bmple.org",
+        "ada@example.org, eve@evil.example",
+        "\uff41da@example.org",
+        '"ada@example.org" <eve@evil.example>',
+        "\u0430da@example.org",
+        "evil=ada@example.org",
+    ],
+)
+def test_a_recipient_that_only_looks_like_the_owners_is_unowned(recipient):
+    """O11, O16: "13" does not match "June 13"; no disguise passes for a known address."""
+    known = told((Origin.OWNER, "on June 13 tell ada@example.org"))
+    found = marks(known, to=[recipient], body="Hi")
+    assert "unowned" in codes(found)
+    assert blocks_unread(found)
+
+
+def test_of_a_tool_that_names_no_recipients_every_argument_but_the_prose_may_be_one():
+    shape = ReviewShape(body="text", source_id="answers")
+    args = {
+        "account": "NO9386011117947",
+        "answers": "x@evil.example",
+        "text": "see eve@evil.example",
+        "options": {"also": "eve@evil.example"},
+    }
+    found = marks(told(), shape=shape, **args)
+    assert [(mark.code.value, mark.path) for mark in found] == [
+        ("unowned", "account"),
+        ("unowned", "options.also"),
+    ]
+
+
+def test_a_link_a_stranger_brought_is_marked_wherever_it_stands():
+    known = told(
+        (Origin.OWNER, "tell ada@example.org"),
+        (Origin.THIRD_PARTY, "click hxxps://evil[.]example/a"),
+    )
+    found = marks(known, to=["ada@example.org"], body="see https://EVIL.example/a!")
+    assert [(mark.code.value, mark.path) for mark in found] == [("link", "body")]
+    assert needs_confirmation(found)
+    assert not blocks_unread(found)
+
+
+def test_another_link_to_a_strangers_host_is_marked_too():
+    known = told((Origin.THIRD_PARTY, "https://evil.example/a"))
+    assert codes(marks(known, body="https://evil.example/?stolen=words")) == ["link"]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [(Origin.OWNER, "https://evil.example/a"), (Origin.THIRD_PARTY, "https://evil.example/a")],
+        [(Origin.AGENT, "https://evil.example/a")],
+        [],
+    ],
+    ids=["the owner had it first", "the agent made it", "nobody had it"],
+)
+def test_a_link_no_stranger_brought_is_not_marked(pieces):
+    assert marks(told(*pieces), body="https://evil.example/a") == ()
+
+
+def test_many_links_are_one_mark_that_counts_them():
+    links = " ".join(f"https://evil.example/{n}" for n in range(9))
+    (mark,) = marks(told((Origin.THIRD_PARTY, links)), body=links)
+    assert mark.text.endswith("/0, https://evil.example/1, https://evil.example/2 and 6 more")
+
+
+def test_taint_is_marked_with_the_calls_that_set_it():
+    taint = Taint(
+        private=(Source(tool="fs_read", turn=1, what="notes.md"),),
+        untrusted=(Source(tool="mail_recent", turn=2, what="3 messages"),),
+    )
+    (mark,) = marks(told(), taint=taint)
+    assert mark.text == (
+        "written after reading third-party text: mail_recent in turn 2 (3 messages) and private "
+        "data: fs_read in turn 1 (notes.md)"
+    )
+    assert mark.source == "mail_recent in turn 2 (3 messages)"
+    assert not needs_confirmation([mark])
+
+
+def test_a_draft_without_a_record_of_its_taint_is_marked_as_fully_tainted():
+    assert codes(marks(told(), taint=UNKNOWN)) == ["tainted"]
+
+
+@pytest.mark.parametrize(
+    ("code", "asks", "blocks"),
+    [
+        ("tainted", False, False),
+        ("first-time", False, False),
+        ("link", True, False),
+        ("quoted", True, False),
+        ("private", True, False),
+        ("moved-on", True, False),
+        ("past", True, False),
+        ("unowned", True, True),
+        ("opaque", True, True),
+    ],
+)
+def test_each_mark_asks_for_what_the_design_says(code, asks, blocks):
+    """O11."""
+    mark = Mark(code=MarkCode(code), text="")
+    assert (needs_confirmation([mark]), blocks_unread([mark])) == (asks, blocks)
+    assert marks_from_json([mark.as_json()]) == (mark,)
+
+
+def test_every_mark_there_is_was_judged_above():
+    assert len(MarkCode) == 9
+
+
+# --- the message being answered
+
+
+def source(words, **args):
+    return find_source(None, words, "s", SHAPE, args)  # this SessionText asks no database
+
+
+def test_the_source_is_the_newest_read_of_that_very_message():
+    """O10."""
+    words = Words(
+        read=[
+            read_item("<a@x>", "a snippet", seq=3),
+            read_item("<b@x>", "another message", seq=9),
+            read_item("<a@x>", "the whole message", seq=7),
+        ]
+    )
+    found = source(words, in_reply_to="<a@x>", thread="shared by all")
+    assert found == {
+        "state": "found",
+        "provider_id": "<a@x>",
+        "title": "A title",
+        "text": "the whole message",
+        "cut_characters": 0,
+        "seq": 7,
+        "tool": "mail_get_thread",
+    }
+
+
+def test_a_reply_to_what_was_never_read_says_that_its_source_is_gone():
+    """O10."""
+    gone = source(Words(read=[read_item("<b@x>", "other")]), in_reply_to="<a@x>")
+    assert gone == {"state": "gone", "provider_id": "<a@x>"}
+
+
+@pytest.mark.parametrize("value", [None, "", "  "])
+def test_what_answers_nothing_has_no_source(value):
+    """O10."""
+    words = Words(read=[read_item("", "never this one")])
+    assert source(words, in_reply_to=value) is None
+    assert source(words) is None
+
+
+def test_a_long_source_is_bounded_and_says_how_much_is_missing():
+    """O10."""
+    words = Words(read=[read_item("<a@x>", "x" * (SOURCE_TEXT_LIMIT + 5))])
+    found = source(words, in_reply_to="<a@x>")
+    assert len(found["text"]) == SOURCE_TEXT_LIMIT
+    assert found["cut_characters"] == 5
+
+
+def test_where_the_completed_call_does_not_name_its_source_the_models_words_do():
+    words = Words(read=[read_item("<a@x>", "text")])
+    found = find_source(None, words, "s", SHAPE, {"to": []}, {"in_reply_to": "<a@x>"})
+    assert found["state"] == "found"
+
+
+def test_a_judge_names_whose_each_identifier_is(tmp_path):
+
+    world = World(tmp_path)
+    words = Words()
+    words.add(Origin.OWNER, "tell ada@example.org")
+    words.add(Origin.THIRD_PARTY, "https://evil.example/a", source="mail_recent in turn 1")
+    judge = Judge(text=words, records=Records(known=frozenset({"address:bob@example.org"})))
+    args = {"to": ["ada@example.org", "bob@example.org"], "body": "https://evil.example/a"}
+    subject = Subject(session_id="s", args=args, shape=SHAPE, taint=CLEAN)
+    with world.store.read() as session:
+        assert [tuple(row.values()) for row in judge.arguments(session, subject)] == [
+            ("to[0]", "address", "ada@example.org", "own", None),
+            ("to[1]", "address", "bob@example.org", "own", None),
+            ("body", "link", "https://evil.example/a", "third-party", "mail_recent in turn 1"),
+        ]
