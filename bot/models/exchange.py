@@ -11,7 +11,7 @@ import httpx
 
 from bot.models.accumulate import Assembly, Delta
 from bot.models.contract import FailureClass
-from bot.models.failures import problem_in, read_problem
+from bot.models.failures import Problem, problem_in, read_problem
 from bot.models.jsontext import NotJson, decode
 from bot.models.quirks import Quirks, lesson
 from bot.models.refusals import Asked, empty_stream, refusal
@@ -27,6 +27,7 @@ _AFTER_DONE_SECONDS = 0.25  # for the end of the body, so that the socket can be
 _ERROR_BODY_BYTES = 64 * 1024
 _ERROR_BODY_SECONDS = 20.0
 _DONE = b"[DONE]"
+_BROKE_OFF = Problem(message="it ended the answer with an error")  # OpenRouter's finish reason
 
 
 class Failed(Exception):  # noqa: N818 - a signal to the one who decides about another try
@@ -79,6 +80,8 @@ class Exchange:
                 async for chunk in chunks:
                     for delta in self.answer.feed(chunk):
                         yield delta
+                    if self.answer.finish_reason == "error":
+                        raise Failed(refusal(200, _BROKE_OFF, self._post.asked))
         finally:
             await response.aclose()
         if not (self.answer.started or self.answer.finish_reason):
