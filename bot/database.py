@@ -6,6 +6,7 @@ seventy times faster (DESIGN section 17).
 """
 
 import secrets
+import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Protocol
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 from sqlmodel import Session
 
 from bot.database_problems import database_problem
@@ -97,7 +99,7 @@ class Database:
             with Session(engine, expire_on_commit=False) as session:
                 yield session
                 session.commit()
-        except Exception as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             problem = database_problem(error, self.path)
             if problem is None:
                 raise
