@@ -182,7 +182,7 @@ class PathJail(Protocol):
     def write(self, path: Path, data: bytes) -> bool:
         """Make this the whole content, at once or not at all; missing folders are made.
 
-        True if the file is new. Raises JailError, OSError; then nothing was changed.
+        True if the file is new. Raises JailError, OSError; then the file is as it was.
         """
         ...
 

@@ -124,7 +124,7 @@ class Jail:
     def write(self, path: Path, data: bytes) -> bool:
         """Make `data` the whole content, at once or not at all; True if the file is new.
 
-        Raises: JailError, OSError; then nothing was changed.
+        Raises: JailError, OSError; then the file is as it was.
         """
         if self._zone(path, str(path)).rule is not _Rule.WRITE:
             raise JailError(

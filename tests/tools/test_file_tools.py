@@ -271,6 +271,23 @@ async def test_a_search_gives_path_line_and_context(ctx, ws):
     )
 
 
+@pytest.mark.parametrize(
+    ("glob", "found"),
+    [
+        ("*.md", ["a/x.md", "y.md"]),
+        ("a/*.md", ["a/x.md"]),
+        ("x.*", ["a/x.md", "a/x.txt"]),
+        ("*.MD", []),
+    ],
+)
+async def test_a_glob_matches_names_and_with_a_slash_paths(ctx, ws, glob, found):
+    (ws / "a").mkdir()
+    for name in ("a/x.md", "a/x.txt", "y.md"):
+        (ws / name).write_text("needle")
+    text = (await run(ctx, "grep", pattern="needle", glob=glob)).text
+    assert [line.split(":")[0] for line in text.split("\n")[:-1]] == found
+
+
 async def test_a_search_follows_no_link_and_enters_nothing_forbidden(tmp_path):
     """P5."""
     home = tmp_path / "workspace" / ".steward"

@@ -62,9 +62,13 @@ class GrepArgs(_Arguments):
     path: Annotated[
         str, Field(description='File or folder to search, e.g. notes; "." is the whole workspace')
     ] = "."
-    glob: Annotated[str | None, Field(description="Only files whose name matches, e.g. *.md")] = (
-        None
-    )
+    glob: Annotated[
+        str | None,
+        Field(
+            description="Only files whose name matches, e.g. *.md; with a slash, whose path from "
+            "the folder searched does, e.g. 2026/*.md"
+        ),
+    ] = None
     context: Annotated[
         int, Field(ge=0, le=20, description="Lines to show before and after each match, e.g. 2")
     ] = 0

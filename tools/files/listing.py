@@ -28,7 +28,8 @@ class FsList(Tool):
 
     def truncation_hint(self, args: ListArgs) -> str | None:
         """A folder below, or less deep."""
-        return f"or list a folder below {args.path}, or with a smaller depth than {args.depth}"
+        del args
+        return "or list a folder below, or with a smaller depth"
 
 
 @dataclass(slots=True, kw_only=True)

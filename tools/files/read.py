@@ -28,7 +28,8 @@ class FsRead(Tool):
 
     def truncation_hint(self, args: ReadArgs) -> str | None:
         """Fewer lines."""
-        return f"or read fewer lines of {args.path} with limit"
+        del args
+        return "or read fewer lines with limit"
 
 
 def _read(path: Path, args: ReadArgs, ctx: ToolContext) -> ToolResult:

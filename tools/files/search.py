@@ -55,7 +55,8 @@ class Grep(Tool):
 
     def truncation_hint(self, args: GrepArgs) -> str | None:
         """A narrower search."""
-        return f"or narrow the search of {args.path} with path, glob or a longer pattern"
+        del args
+        return "or narrow the search with path, glob or a longer pattern"
 
 
 @dataclass(slots=True, kw_only=True)

@@ -71,9 +71,15 @@ class Search:
                 self.walk(below, f"{shown}/")
             finally:
                 os.close(below)
-        elif stat.S_ISREG(found.st_mode) and (not self.glob or fnmatch.fnmatch(name, self.glob)):
+        elif stat.S_ISREG(found.st_mode) and self.wanted(name, shown):
             with os.fdopen(os.open(name, _FILE, dir_fd=folder), "rb") as file:
                 self.file(file, shown)
+
+    def wanted(self, name: str, shown: str) -> bool:
+        """Whether the glob, if any, matches the name, or the path where the glob holds a slash."""
+        if self.glob is None:
+            return True
+        return fnmatch.fnmatchcase(shown if "/" in self.glob else name, self.glob)
 
     def file(self, file: BinaryIO, shown: str) -> None:
         """Search one file line by line; a binary or too large one is counted as skipped."""
