@@ -5,6 +5,7 @@ the far end lives in this process, for as long as the command that needs it.
 """
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
@@ -40,6 +41,11 @@ class FilingHandler:
         return f"250 2.0.0 filed as {name}"
 
 
+def _quiet_library_log() -> None:
+    """aiosmtpd would log every command with its addresses; a log of steward's holds none."""
+    logging.getLogger("mail.log").setLevel(logging.WARNING)
+
+
 @asynccontextmanager
 async def embedded_smtp(
     sent: Path, *, limit_bytes: int = MESSAGE_LIMIT_BYTES
@@ -51,6 +57,7 @@ async def embedded_smtp(
 
     Raises: OSError when `sent` cannot be made or no port is free.
     """
+    _quiet_library_log()
     handler = FilingHandler(sent)
     connections: list[SMTP] = []
 

@@ -3,7 +3,8 @@
 import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -51,6 +52,12 @@ class Play:
         return said[-1] if said else ""
 
 
+@cache
+def _mail_tools() -> Registry:
+    specs = load_specs(Path(__file__).parents[2] / "tools" / "mail")
+    return Registry(Entry(spec) for spec in specs)
+
+
 class Theatre:
     """A mailbox with its read tools, as a run would offer them, one call after the other."""
 
@@ -58,8 +65,7 @@ class Theatre:
         self, mailbox: Path, folder: Path, *, address: str = "robin@ashford.example"
     ) -> None:
         account = MailAccount(name="tour", kind=AccountKind.MAILDIR, address=address, path=mailbox)
-        specs = load_specs(Path(__file__).parents[2] / "tools" / "mail")
-        self.registry = Registry(Entry(spec) for spec in specs)
+        self.registry = _mail_tools()
         self._folder = folder
         (folder / "work").mkdir(parents=True, exist_ok=True)
         self._mail = Mail(accounts=(account,))
@@ -140,8 +146,3 @@ async def last_of(model: Model, asked: Any) -> Reply:
     assert isinstance(reply, Reply)
     assert "".join(p.text for p in pieces if isinstance(p, TextDelta)) == reply.message.text
     return reply
-
-
-def moment() -> datetime:
-    """The moment of every play."""
-    return NOW

@@ -78,3 +78,11 @@ async def test_it_listens_on_loopback_only_and_is_gone_afterwards(tmp_path):
     writer.close()
     with socket.socket() as probe:
         assert probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+async def test_no_address_reaches_the_log(tmp_path, caplog):
+    caplog.set_level("DEBUG")
+    async with embedded_smtp(tmp_path / "sent") as port:
+        await _send(port, MESSAGE)
+    assert "one.example" not in caplog.text
+    assert "two.example" not in caplog.text

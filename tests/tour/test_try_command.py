@@ -1,0 +1,259 @@
+"""`steward try` as a new user meets it: through a pipe, on a terminal, twice, on their own mail."""
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from bot.cli.main import main
+from makers.terminal import Terminal, run_steward
+from makers.tour import fill_maildir, mail, tree_digest
+from tools.mail.dates import format_date
+from tools.mail.parse import parse_message
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a command came to."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def environ(own_world) -> dict[str, str]:
+    """The environment of somebody who never saw steward: a HOME, and nothing else."""
+    return {"HOME": str(own_world), "PATH": os.environ["PATH"], "TZ": "Europe/Oslo"}
+
+
+class User:
+    """Types commands on the tour's home, in this process where that is enough."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.home = Path(os.environ["HOME"]) / ".cache" / "steward-tour"
+        self._patch = patch
+
+    def tries(self, *words: str) -> Done:
+        """`steward try` with no home named."""
+        self._patch.delenv("STEWARD_HOME", raising=False)
+        return self._run("try", *words)
+
+    def run(self, *words: str) -> Done:
+        """Any other command on the tour's home, as the tour prints it."""
+        self._patch.setenv("STEWARD_HOME", str(self.home))
+        return self._run(*words)
+
+    def json(self, *words: str):
+        """What a listing prints for programs."""
+        done = self.run(*words, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+    def sent(self) -> list[bytes]:
+        """Every message that was filed as sent."""
+        return [path.read_bytes() for path in (self.home / "sent").glob("*/*") if path.is_file()]
+
+    @staticmethod
+    def _run(*words: str) -> Done:
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            code = main(words)
+        return Done(code, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture
+def user(own_world, monkeypatch) -> Iterator[User]:
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+    return User(monkeypatch)
+
+
+def test_without_a_terminal_it_plays_through_and_leaves_drafts_and_a_question(
+    environ, user, tmp_path
+):
+    done = run_steward("try", environ=environ, cwd=tmp_path, piped="y\n" * 20)
+    assert done.returncode == 0, done.stderr
+    drafts = user.json("outbox", "list")
+    assert [draft["status"] for draft in drafts] == ["pending"] * 4
+    assert sum(draft["tool"] == "mail_reply" for draft in drafts) == 3
+    assert len(user.json("questions", "list")) == 1
+    assert user.sent() == []
+
+
+def test_only_the_draft_that_a_letter_ordered_is_marked_as_unowned(user):
+    done = user.tries("--yes")
+    marked = [
+        draft
+        for draft in user.json("outbox", "list")
+        if any(mark["code"] == "unowned" for mark in draft["marks"])
+    ]
+    assert [draft["tool"] for draft in marked] == ["mail_send"]
+    assert f"$ steward outbox show {marked[0]['id']}" in done.stdout
+    assert "ledger@collections-desk.example" in done.stdout
+
+
+def test_every_command_it_prints_to_go_on_with_works_as_printed(environ, user, tmp_path):
+    done = run_steward("try", "--json", environ=environ, cwd=tmp_path)
+    document = json.loads(done.stdout)
+    assert document["home"] == str(user.home)
+    assert len(document["drafts"]) == 4
+    assert "No model was used" in document["answer"]
+    for command in document["commands"]:
+        assert command.startswith(f"STEWARD_HOME={user.home} ")
+        assert Path(command.split()[1]).name == "steward"
+        words = command.split()[2:]
+        if words[:2] == ["outbox", "show"] or words in (["outbox"], ["questions"]):
+            assert user.run(*words).returncode == 0, command
+
+
+def test_an_approved_draft_is_filed_once_and_a_second_approval_says_so(user):
+    user.tries("--yes")
+    reply = next(d for d in user.json("outbox", "list") if d["tool"] == "mail_reply")
+    first = user.run("outbox", "approve", reply["id"], "--yes")
+    assert first.returncode == 0, first.stderr
+    [raw] = user.sent()
+    assert parse_message(raw).text.strip() == reply["args"]["body"].strip()
+    second = user.run("outbox", "approve", reply["id"], "--yes")
+    assert second.returncode == 1
+    assert "sent" in second.stderr
+    assert user.sent() == [raw]
+
+
+def test_an_answer_lets_the_briefing_go_on_to_its_end(user):
+    user.tries("--yes")
+    [question] = user.json("questions", "list")
+    done = user.run("questions", "answer", question["id"], "1", "--yes")
+    assert done.returncode == 0, done.stderr
+    assert f'You answered "{question["options"][0]}"' in done.stdout
+    assert user.json("questions", "list") == []
+    assert len(user.json("outbox", "list")) == 5
+
+
+def test_a_second_try_goes_on_with_what_waits_and_adds_nothing(user):
+    user.tries("--yes")
+    before = user.json("outbox", "list")
+    done = user.tries("--yes")
+    assert done.returncode == 0
+    assert f"An earlier tour waits in {user.home}" in done.stdout
+    assert user.json("outbox", "list") == before
+
+
+def test_when_all_is_decided_a_second_try_plays_a_fresh_morning(user):
+    user.tries("--yes")
+    old = {draft["id"] for draft in user.json("outbox", "list")}
+    for draft in old:
+        assert user.run("outbox", "reject", draft, "--reason", "seen").returncode == 0
+    [question] = user.json("questions", "list")
+    user.run("questions", "abandon", question["id"])
+    assert user.tries("--yes").returncode == 0
+    drafts = user.json("outbox", "list")
+    pending = {draft["id"] for draft in drafts if draft["status"] == "pending"}
+    assert len(pending) == 4
+    assert pending.isdisjoint(old)
+    assert old <= {draft["id"] for draft in drafts}
+
+
+def test_a_home_of_the_owners_own_is_refused_in_one_line(environ, tmp_path):
+    home = tmp_path / "mine"
+    home.mkdir()
+    (home / "config.toml").write_text("")
+    before = tree_digest(home)
+    done = run_steward("try", "--yes", environ={**environ, "STEWARD_HOME": str(home)}, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "is a steward home of your own" in done.stderr
+    assert tree_digest(home) == before
+
+
+def test_on_the_persons_own_mailbox_every_reply_quotes_a_real_message(user, corpus):
+    done = user.tries("--yes", "--mailbox", str(corpus / "mail"))
+    assert done.returncode == 0, done.stderr
+    heads = [parse_message(path.read_bytes()).head for path in (corpus / "mail").iterdir()]
+    real = [
+        (head.sender[0].name or head.sender[0].address, f'"{head.subject}"', format_date(head.date))
+        for head in heads
+        if head.sender and head.subject and head.date
+    ]
+    drafts = user.json("outbox", "list")
+    assert len(drafts) >= 2
+    assert len(user.json("questions", "list")) == 1
+    for draft in drafts:
+        body = draft["args"]["body"]
+        assert any(all(part in body for part in parts) for parts in real), body
+
+
+def test_a_relative_mailbox_is_copied_and_left_as_it_was(user, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    source = fill_maildir(tmp_path / "own", [mail(text="Could you call me?")])
+    before = tree_digest(source)
+    done = user.tries("--yes", "--mailbox", "own")
+    assert done.returncode == 0, done.stderr
+    assert f"a copy of {source}, a Maildir: 1 message." in done.stdout
+    assert tree_digest(source) == before
+
+
+def test_a_mailbox_that_is_none_is_a_usage_error(user, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = user.tries("--yes", "--mailbox", "nowhere")
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"steward try: no mailbox at {tmp_path}/nowhere; name a Maildir, a folder of .eml files or "
+        "an mbox\n"
+    )
+
+
+def test_at_a_terminal_a_draft_is_shown_approved_and_the_question_answered(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.expect("Now the morning briefing runs")
+        terminal.answer(
+            [
+                ("(Enter) ", ""),
+                ("(Enter) ", ""),
+                ("(Enter) ", ""),
+                ("Shall I show one of the replies", "y"),
+                ("Do you want to approve it?", "y"),
+            ]
+        )
+        terminal.expect("y/N")
+        terminal.type("y\n")
+        terminal.answer([("(Enter) ", ""), ("Do you want to answer it now?", "y")])
+        terminal.answer([("Your answer: ", "2"), ("Give this answer? [y/N] ", "y")])
+        terminal.expect("Go on with the ordinary commands:")
+        assert terminal.end() == 0
+    assert len(user.sent()) == 1
+    assert user.json("questions", "list") == []
+
+
+def test_plain_enter_all_the_way_approves_and_answers_nothing(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.type("\n" * 12)
+        assert terminal.end() == 0
+    assert user.sent() == []
+    assert len(user.json("questions", "list")) == 1
+    assert all(draft["status"] == "pending" for draft in user.json("outbox", "list"))
+
+
+def test_the_end_of_input_at_a_terminal_is_no_to_everything(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.expect("(Enter) ")
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    assert user.sent() == []
+    assert len(user.json("questions", "list")) == 1
+
+
+def test_ctrl_c_leaves_with_one_line_that_says_how_to_go_on(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.expect("(Enter) ")
+        terminal.interrupt()
+        terminal.expect(f"Stopped. Go on with: STEWARD_HOME={user.home} ")
+        assert terminal.end() == 130
+        assert "Traceback" not in terminal.seen
+    assert user.tries("--yes").returncode == 0
+    assert len(user.json("outbox", "list")) == 4
