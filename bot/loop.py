@@ -6,6 +6,7 @@ from nor which vendor is behind the model.
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
@@ -153,15 +154,16 @@ class _Run:
         )
         streamed: list[str] = []
         try:
-            async for piece in self.parts.model.respond(request):
-                match piece:
-                    case TextDelta(text=text):
-                        streamed.append(text)
-                        self.parts.observer.text(text)
-                    case ReasoningDelta():
-                        pass
-                    case Reply():
-                        return piece
+            async with aclosing(self.parts.model.respond(request)) as pieces:
+                async for piece in pieces:
+                    match piece:
+                        case TextDelta(text=text):
+                            streamed.append(text)
+                            self.parts.observer.text(text)
+                        case ReasoningDelta():
+                            pass
+                        case Reply():
+                            return piece
         except (ModelError, asyncio.CancelledError):
             self._keep_half("".join(streamed))
             raise

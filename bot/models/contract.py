@@ -1,6 +1,6 @@
 """Pure. What the loop says to a model and hears back, whoever is behind it."""
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -160,6 +160,6 @@ class Model(Protocol):
         """True for a rehearsal: what it drafts never leaves the machine, and each answer says so."""
         ...
 
-    def respond(self, request: Request) -> AsyncIterator[TextDelta | ReasoningDelta | Reply]:
+    def respond(self, request: Request) -> AsyncGenerator[TextDelta | ReasoningDelta | Reply, None]:
         """Stream one answer, a Reply last. Raises: ModelError."""
         ...

@@ -1,7 +1,7 @@
 """A model that plays a script: what it answers, turn by turn, and what it was asked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 
 from bot.models.contract import (
@@ -15,7 +15,6 @@ from bot.models.contract import (
     Usage,
 )
 from tools.contract import ToolCall
-
 
 SOME_USAGE = Usage(input_tokens=10, output_tokens=5, cached_tokens=0)
 
@@ -46,7 +45,7 @@ class ScriptedModel:
     seen: list[list[object]] = field(default_factory=list)
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def respond(self, request: Request) -> AsyncIterator[TextDelta | ReasoningDelta | Reply]:
+    async def respond(self, request: Request) -> AsyncGenerator[TextDelta | ReasoningDelta | Reply, None]:
         """The next answer of the script."""
         said = self.script[min(len(self.requests), len(self.script) - 1)]
         self.requests.append(request)
