@@ -199,6 +199,7 @@ NOT_BUILT: dict[str, frozenset[str] | None] = {
     "agents.*.wake": None,
     "agents.*.may_message": None,
     "security.block_private_ips": None,
+    "security.leaks": frozenset({"block"}),
     "tools.detail": None,
     "search": None,
     "sandbox": None,
