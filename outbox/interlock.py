@@ -129,7 +129,7 @@ def _named_by(value: Mapping[object, object], known: Container[str]) -> list[str
 
 
 def _parsed(text: str) -> list[object]:
-    if not text.lstrip().startswith(("{", "[")):
+    if not text.lstrip().startswith(("{", "[", '"')):
         return []
     try:
         return [json.loads(text)]
