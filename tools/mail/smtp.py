@@ -9,11 +9,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable
 from dataclasses import dataclass
-from ssl import SSLError
 from typing import TypeVar, cast
 
 import aiosmtplib
 from aiosmtplib import SMTPException, SMTPRecipientRefused, SMTPResponseException
+from aiosmtplib.protocol import SMTPProtocol
 
 from tools.contract import Delivery, DeliveryOutcome
 from tools.crashpoint import crash_point
@@ -21,6 +21,8 @@ from tools.mail.settings import SmtpServer, Tls
 
 _LOCAL_NAME = "[127.0.0.1]"  # an address literal: the machine's own name is nobody's business
 _QUIT_SECONDS = 5.0
+_CHUNK_BYTES = 65_536
+_START_INPUT = 354
 
 Answer = TypeVar("Answer")
 
@@ -44,35 +46,124 @@ async def submit(server: SmtpServer, envelope: Envelope) -> Delivery:
     SENT: the server took it. FAILED: surely nothing went out (any refused recipient, a 5xx to the
     dot, anything before the dot). UNKNOWN: the dot was written and no clear answer came.
     """
-    client = _client(server)
+    conversation = _Conversation(server)
     try:
-        try:
-            await _step(client.connect(), "connect")
-            crash_point("smtp.connected")
-            await _envelope(client, envelope)
-            crash_point("smtp.recipients")
-            await _body(client, envelope.message, server.step_timeout_seconds)
-        except _NotSent as reason:
-            return Delivery(
-                outcome=DeliveryOutcome.FAILED, detail=f"{server.host}: {reason}; nothing was sent"
-            )
-        return await _dot(client, server)
+        await conversation.open()
+        crash_point("smtp.connected")
+        await conversation.address(envelope)
+        crash_point("smtp.recipients")
+        await conversation.send_text(envelope.message)
+        return await conversation.end()
+    except _NotSent as reason:
+        return Delivery(
+            outcome=DeliveryOutcome.FAILED, detail=f"{server.host}: {reason}; nothing was sent"
+        )
     finally:
-        client.close()
+        conversation.close()
 
 
-def _client(server: SmtpServer) -> aiosmtplib.SMTP:
-    return aiosmtplib.SMTP(
-        hostname=server.host,
-        port=server.port,
-        username=server.user,
-        password=server.password,
-        use_tls=server.tls is Tls.TLS,
-        start_tls=server.tls is Tls.STARTTLS,  # never None: that would fall back to clear text
-        cert_bundle=None if server.ca_file is None else str(server.ca_file),
-        local_hostname=_LOCAL_NAME,
-        timeout=server.step_timeout_seconds,
-    )
+class _Conversation:
+    """One connection. Every method but `end` raises _NotSent: until then nothing can be out."""
+
+    def __init__(self, server: SmtpServer) -> None:
+        self._server = server
+        self._client = aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            username=server.user,
+            password=server.password,
+            use_tls=server.tls is Tls.TLS,
+            start_tls=server.tls is Tls.STARTTLS,  # never None: that would fall back to clear text
+            cert_bundle=None if server.ca_file is None else str(server.ca_file),
+            local_hostname=_LOCAL_NAME,
+            timeout=server.step_timeout_seconds,
+        )
+        self._writer: asyncio.StreamWriter | None = None  # closes the connection when collected
+
+    def close(self) -> None:
+        """End the connection, politely or not."""
+        self._client.close()
+
+    async def open(self) -> None:
+        """Greeting, TLS as configured, login."""
+        await _step(self._client.connect(), "connect")
+
+    async def address(self, envelope: Envelope) -> None:
+        """MAIL and every RCPT; one refusal resets them all."""
+        options = []
+        if self._client.supports_extension("size"):
+            options.append(f"SIZE={len(envelope.message)}")
+        await _step(self._client.mail(envelope.sender, options=options), "MAIL")
+        refused: list[str] = []
+        for recipient in envelope.recipients:
+            try:
+                await _step(self._recipient(recipient, refused), f"RCPT {recipient}")
+            except _NotSent as reason:
+                # Refusals heard so far matter more to the owner than the dropped connection.
+                raise _NotSent("; ".join([*refused, str(reason)])) from reason
+        if refused:
+            with contextlib.suppress(SMTPException, OSError):
+                await self._client.rset()
+            raise _NotSent("; ".join(refused))
+
+    async def _recipient(self, recipient: str, refused: list[str]) -> None:
+        try:
+            await self._client.rcpt(recipient)
+        except SMTPRecipientRefused as error:
+            refused.append(f"{recipient} refused: {error.code} {_one_line(error.message)}")
+
+    async def send_text(self, message: bytes) -> None:
+        """DATA, and all bytes but the final dot given to the system."""
+        seconds = self._server.step_timeout_seconds
+        protocol = self._connected()
+        answer = await _step(protocol.execute_command(b"DATA", timeout=seconds), "DATA")
+        if answer.code != _START_INPUT:
+            raise _NotSent(f"DATA refused: {answer.code} {_one_line(answer.message)}")
+        transport = cast("asyncio.WriteTransport", self._client.transport)
+        transport.set_write_buffer_limits(high=0)  # drained then means: the system took it
+        writer = asyncio.StreamWriter(transport, protocol, None, asyncio.get_running_loop())
+        self._writer = writer
+        stuffed = dot_stuffed(message)
+        for start in range(0, len(stuffed), _CHUNK_BYTES):
+            writer.write(stuffed[start : start + _CHUNK_BYTES])
+            await _step(asyncio.wait_for(writer.drain(), seconds), "sending the text")
+        self._connected()
+
+    def _connected(self) -> SMTPProtocol:
+        protocol = self._client.protocol
+        if protocol is None or not protocol.is_connected:
+            raise _NotSent("the connection was lost")
+        return protocol
+
+    async def end(self) -> Delivery:
+        """Write the final dot and hear what became of the mail."""
+        protocol = self._connected()
+        try:
+            protocol.write(b".\r\n")
+            crash_point("smtp.data")
+            answer = await protocol.read_response(timeout=self._server.answer_timeout_seconds)
+        except SMTPResponseException as error:
+            return self._unknown(f"an answer that is no answer, {_one_line(error.message)}")
+        except (SMTPException, OSError) as error:
+            return self._unknown(_one_line(str(error)) or type(error).__name__)
+        word = f"{answer.code} {_one_line(answer.message)}"
+        if 200 <= answer.code < 300:
+            crash_point("smtp.accepted")
+            await self._quit()
+            detail = f"{self._server.host} took it: {word}"
+            return Delivery(outcome=DeliveryOutcome.SENT, detail=detail)
+        if 500 <= answer.code < 600:
+            raise _NotSent(f"the mail was refused: {word}")
+        return self._unknown(word)
+
+    def _unknown(self, why: str) -> Delivery:
+        detail = f"{self._server.host} had the whole mail and gave no clear answer: {why}"
+        return Delivery(outcome=DeliveryOutcome.UNKNOWN, detail=detail)
+
+    async def _quit(self) -> None:
+        """A polite end; the mail is accepted whatever comes of it."""
+        with contextlib.suppress(SMTPException, OSError):
+            await self._client.quit(timeout=_QUIT_SECONDS)
 
 
 async def _step(action: Awaitable[Answer], name: str) -> Answer:
@@ -81,89 +172,8 @@ async def _step(action: Awaitable[Answer], name: str) -> Answer:
         return await action
     except SMTPResponseException as error:
         raise _NotSent(f"{name} refused: {error.code} {_one_line(error.message)}") from error
-    except (SMTPException, SSLError, OSError, ValueError) as error:
+    except (SMTPException, OSError, ValueError) as error:
         raise _NotSent(f"{name} failed: {_one_line(str(error)) or type(error).__name__}") from error
-
-
-async def _envelope(client: aiosmtplib.SMTP, envelope: Envelope) -> None:
-    """MAIL and every RCPT; one refusal resets it all. Raises: _NotSent."""
-    options = []
-    if client.supports_extension("size"):
-        options.append(f"SIZE={len(envelope.message)}")
-    await _step(client.mail(envelope.sender, options=options), "MAIL")
-    refused: list[str] = []
-    for recipient in envelope.recipients:
-        try:
-            await _step(_rcpt(client, recipient, refused), f"RCPT {recipient}")
-        except _NotSent as reason:
-            # Refusals heard so far matter more to the owner than the dropped connection.
-            raise _NotSent("; ".join([*refused, str(reason)])) from reason
-    if refused:
-        with contextlib.suppress(SMTPException, OSError):
-            await client.rset()
-        raise _NotSent("; ".join(refused))
-
-
-async def _rcpt(client: aiosmtplib.SMTP, recipient: str, refused: list[str]) -> None:
-    try:
-        await client.rcpt(recipient)
-    except SMTPRecipientRefused as error:
-        refused.append(f"{recipient} refused: {error.code} {_one_line(error.message)}")
-
-
-async def _body(client: aiosmtplib.SMTP, message: bytes, timeout_seconds: float) -> None:
-    """DATA and all bytes but the final dot, given to the system. Raises: _NotSent."""
-    protocol, transport = client.protocol, client.transport
-    if protocol is None or transport is None:
-        raise _NotSent("connection lost before DATA")
-    answer = await _step(protocol.execute_command(b"DATA", timeout=timeout_seconds), "DATA")
-    if answer.code != 354:
-        raise _NotSent(f"DATA refused: {answer.code} {_one_line(answer.message)}")
-    transport = cast("asyncio.WriteTransport", transport)
-    transport.set_write_buffer_limits(high=0)
-    writer = asyncio.StreamWriter(transport, protocol, None, asyncio.get_running_loop())
-    for start in range(0, len(stuffed := dot_stuffed(message)), _CHUNK_BYTES):
-        protocol.write(stuffed[start : start + _CHUNK_BYTES])
-        await _step(asyncio.wait_for(writer.drain(), timeout_seconds), "sending the text")
-
-
-_CHUNK_BYTES = 65_536
-
-
-async def _dot(client: aiosmtplib.SMTP, server: SmtpServer) -> Delivery:
-    """Write the final dot and hear what became of the mail."""
-    protocol = client.protocol
-    if protocol is None or not protocol.is_connected:
-        detail = f"{server.host}: connection lost before the end of the text; nothing was sent"
-        return Delivery(outcome=DeliveryOutcome.FAILED, detail=detail)
-    try:
-        protocol.write(b".\r\n")
-        crash_point("smtp.data")
-        answer = await protocol.read_response(timeout=server.answer_timeout_seconds)
-    except SMTPResponseException as error:
-        return _unknown(server, f"unreadable answer {error.code}")
-    except (SMTPException, OSError) as error:
-        return _unknown(server, _one_line(str(error)) or type(error).__name__)
-    word = f"{answer.code} {_one_line(answer.message)}"
-    if 200 <= answer.code < 300:
-        crash_point("smtp.accepted")
-        await _quit(client)
-        return Delivery(outcome=DeliveryOutcome.SENT, detail=f"{server.host} took it: {word}")
-    if 500 <= answer.code < 600:
-        detail = f"{server.host} refused the mail: {word}; nothing was sent"
-        return Delivery(outcome=DeliveryOutcome.FAILED, detail=detail)
-    return _unknown(server, word)
-
-
-def _unknown(server: SmtpServer, why: str) -> Delivery:
-    detail = f"{server.host} had the whole mail and gave no clear answer: {why}"
-    return Delivery(outcome=DeliveryOutcome.UNKNOWN, detail=detail)
-
-
-async def _quit(client: aiosmtplib.SMTP) -> None:
-    """A polite end; the mail is accepted whatever comes of it."""
-    with contextlib.suppress(SMTPException, OSError):
-        await client.quit(timeout=_QUIT_SECONDS)
 
 
 def dot_stuffed(message: bytes) -> bytes:
