@@ -31,6 +31,8 @@ from bot.tour.home import (
 from bot.tour.script import Played, Waiting, next_commands, play
 from bot.tour.servers import ModelServer, seen_servers
 
+PAGE = 200
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
@@ -117,7 +119,7 @@ class _Tour:
             )
         played = play(self._stage, self._person, earlier=earlier)
         failed = played.report is not None and bool(played.report.get("error"))
-        if played.session is not None and not failed:
+        if not failed:
             marker = marker.model_copy(update={"session": played.session})
             write_marker(self._home, marker)
         self._close(marker, played)
@@ -128,14 +130,14 @@ class _Tour:
             return None
         return expand_user(self._args.mailbox, os.environ).absolute()
 
-    def _earlier(self, former: TourMarker | None, source: Path | None) -> Waiting | None:
-        """What still waits of an earlier play on the same mailbox; None: play from the start."""
+    def _earlier(self, former: TourMarker | None, source: Path | None) -> str | None:
+        """The session of an earlier play on the same mailbox of which something still waits."""
         if former is None or former.session is None:
             return None
         if former.source != (str(source) if source else None):
             return None
-        waiting = self._stage.waiting()
-        return waiting if waiting.drafts or waiting.questions else None
+        waiting = self._stage.waiting(former.session)
+        return former.session if waiting.drafts or waiting.questions else None
 
     def _make(self, source: Path | None) -> MadeHome:
         self._person.say(
@@ -179,9 +181,12 @@ class _Tour:
             print_json(self._document(marker, played, commands))
             return
         drafts, questions = len(played.waiting.drafts), len(played.waiting.questions)
+        others = played.waiting.others
+        besides = f" (and {others} more from before this tour)" if others else ""
         self._person.say(
             f"So far: {drafts} draft{'s' * (drafts != 1)} and {questions} "
-            f"question{'s' * (questions != 1)} wait for you. Go on with the ordinary commands:"
+            f"question{'s' * (questions != 1)} wait for you{besides}. "
+            "Go on with the ordinary commands:"
         )
         print("\n" + "\n".join(f"  {command}" for command in commands))
         self._person.say(
@@ -245,17 +250,20 @@ class _Stage:
         if main(words) == INTERRUPTED:
             raise KeyboardInterrupt
 
-    def waiting(self) -> Waiting:
-        """What waits, the oldest draft first."""
+    def waiting(self, session: str) -> Waiting:
+        """What waits of this session, the oldest first, and how much else does."""
         from bot.commands.outbox import list_drafts
         from bot.commands.questions import list_questions
         from bot.wiring import open_house
         from outbox.tables import DraftStatus
 
         house = open_house()
-        drafts = list_drafts(house, status=DraftStatus.PENDING, limit=100, after=None)
-        questions = list_questions(house, every=False, limit=100, after=None)
-        return Waiting(drafts=sorted(drafts, key=lambda draft: draft["id"]), questions=questions)
+        drafts = list_drafts(house, status=DraftStatus.PENDING, limit=PAGE, after=None)
+        questions = list_questions(house, every=False, limit=PAGE, after=None)
+        mine = [draft for draft in reversed(drafts) if draft["session"] == session]
+        asked = [question for question in reversed(questions) if question["session"] == session]
+        others = len(drafts) + len(questions) - len(mine) - len(asked)
+        return Waiting(drafts=mine, questions=asked, others=others)
 
 
 @contextmanager

@@ -13,10 +13,14 @@ REPLY = "mail_reply"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
-    """What waits for the owner, as `outbox list --json` and `questions list --json` give it."""
+    """What waits of one play, as `outbox list --json` and `questions list --json` give it.
+
+    `others`: how many drafts and questions of anything else wait in the same home.
+    """
 
     drafts: Sequence[Mapping[str, Any]]
     questions: Sequence[Mapping[str, Any]]
+    others: int = 0
 
 
 class Stage(Protocol):
@@ -30,8 +34,8 @@ class Stage(Protocol):
         """Run `steward WORDS` on the tour's home, its output shown under the command itself."""
         ...
 
-    def waiting(self) -> Waiting:
-        """The pending drafts and open questions of the home."""
+    def waiting(self, session: str) -> Waiting:
+        """The pending drafts and open questions of this session, the oldest first."""
         ...
 
 
@@ -57,30 +61,32 @@ class Person(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What a play came to. `session` is the briefing's, None where an earlier play was gone on with."""
+    """What a play came to. `report` is the briefing's, None where an earlier play was gone on with."""
 
-    session: str | None
+    session: str
     report: Mapping[str, Any] | None
     waiting: Waiting
 
 
-def play(stage: Stage, person: Person, *, earlier: Waiting | None) -> Played:
-    """Play the tour; with `earlier` the briefing was played before and what waits of it is shown."""
-    report = None
-    if earlier is None:
-        person.say("Now the morning briefing runs, as it would while you are still asleep.")
-        person.pause()
-        report = stage.brief()
-        if report.get("error"):
-            person.say(f"The briefing ended early: {report['error']}")
-    waiting = earlier or stage.waiting()
+def play(stage: Stage, person: Person, *, earlier: str | None) -> Played:
+    """Play the tour; `earlier` is the session of a briefing whose drafts and question still wait."""
+    report, session = None, earlier
+    if session is None:
+        report = _briefing(stage, person)
+        session = str(report["session"])
+    waiting = stage.waiting(session)
     _outbox(stage, person, waiting.drafts)
     _question(stage, person, waiting.questions)
-    return Played(
-        session=None if report is None else str(report["session"]),
-        report=report,
-        waiting=stage.waiting(),
-    )
+    return Played(session=session, report=report, waiting=stage.waiting(session))
+
+
+def _briefing(stage: Stage, person: Person) -> Mapping[str, Any]:
+    person.say("Now the morning briefing runs, as it would while you are still asleep.")
+    person.pause()
+    report = stage.brief()
+    if report.get("error"):
+        person.say(f"The briefing ended early: {report['error']}")
+    return report
 
 
 def _outbox(stage: Stage, person: Person, drafts: Sequence[Mapping[str, Any]]) -> None:

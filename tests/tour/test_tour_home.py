@@ -7,6 +7,7 @@ import pytest
 
 from bot.errors import ConfigProblem, UsageProblem
 from bot.home import Home
+from bot.settings import load_settings
 from bot.tour.home import Wishes, make_home, read_marker, tour_home
 from bot.tour.servers import ModelServer
 from makers.tour import NOW, fill_maildir, mail, tree_digest
@@ -59,6 +60,27 @@ def test_an_accepted_server_is_the_model_of_the_home(tmp_path):
         "api_key": "env:K",
     }
     assert config["agents"]["assistant"]["model"] == "server"
+
+
+@pytest.mark.parametrize(
+    "wishes",
+    [
+        Wishes(),
+        Wishes(server=ModelServer(base_url="http://127.0.0.1:1/v1", model="m")),
+        Wishes(server=ModelServer(base_url="http://127.0.0.1:1/v1", model="m", api_key="env:K")),
+    ],
+    ids=["rehearsal", "local", "with-a-key"],
+)
+def test_the_configuration_it_writes_is_one_that_steward_reads(tmp_path, wishes):
+    home = _home(tmp_path, 'odd "name" \\ ünd')
+    made = make_home(home, wishes, now=NOW)
+    settings = load_settings(home.root, {})
+    assert settings.not_built == ()
+    account = settings.config.mail.accounts["tour"]
+    assert settings.path(account.path) == home.root / made.marker.mailbox
+    assert settings.path(account.sent) == home.root / "sent"
+    assert settings.model_name("assistant") in settings.models
+    assert settings.outbox.scripts
 
 
 @pytest.mark.parametrize("file", ["config.toml", "steward.db"])

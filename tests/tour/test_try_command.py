@@ -158,6 +158,17 @@ def test_when_all_is_decided_a_second_try_plays_a_fresh_morning(user):
     assert old <= {draft["id"] for draft in drafts}
 
 
+def test_another_mailbox_in_the_same_home_is_played_beside_what_waits(user, tmp_path):
+    user.tries("--yes")
+    old = {draft["id"] for draft in user.json("outbox", "list")}
+    source = fill_maildir(tmp_path / "own", [mail(text=f"Is {n} right?") for n in range(3)])
+    done = user.tries("--yes", "--mailbox", str(source))
+    assert "(and 5 more from before this tour)" in done.stdout
+    new = {draft["id"] for draft in user.json("outbox", "list")} - old
+    assert len(new) == 2
+    assert f"outbox approve {min(new)}" in done.stdout
+
+
 def test_a_home_of_the_owners_own_is_refused_in_one_line(environ, tmp_path):
     home = tmp_path / "mine"
     home.mkdir()
