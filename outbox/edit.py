@@ -119,7 +119,7 @@ def check_edit(draft: Draft, edit: Edit, shape: ReviewShape) -> None:
 def _check_args(before: Mapping[str, Any], after: Mapping[str, Any], shape: ReviewShape) -> None:
     try:
         refuse_unkeepable(after)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise NotAllowed(
             "the draft is kept as it was: it holds a value that is no JSON, or half a character"
         ) from None

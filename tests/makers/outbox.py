@@ -259,12 +259,13 @@ class SessionJournal:
 
 
 class World:
-    """A database, a server, and everything that works on them, in one folder."""
+    """A database, a server, and everything that works on them, in one folder; also an older one."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.path = folder / "steward.db"
-        create_database(self.path, generation="test")
+        if not self.path.exists():
+            create_database(self.path, generation="test")
         self.store = Database(self.path)
         self.server = FolderServer(folder / "server")
         self.words = Words()
