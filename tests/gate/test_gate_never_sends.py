@@ -84,7 +84,7 @@ async def play(bench: Bench, turns: list[list[tuple[str, str]]], taint) -> list[
 
 
 SLOW = settings(
-    max_examples=60,
+    max_examples=40,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )

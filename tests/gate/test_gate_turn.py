@@ -453,7 +453,7 @@ async def test_hooks_are_not_asked_about_what_policy_refused(bench_of) -> None:
     ],
 )
 async def test_a_rule_forbids_prompts_or_allows(bench_of, decision, door, cause) -> None:
-    """L27: prompt needs a person, also under a standing yes."""
+    """DESIGN section 7: prompt needs a person, also under a standing yes."""
     bench = bench_of(ALERT, door=door, rules=(OneRule("alert", decision),))
     outcome = await bench.one(call("alert"))
     assert outcome.refusal is cause
@@ -461,7 +461,7 @@ async def test_a_rule_forbids_prompts_or_allows(bench_of, decision, door, cause)
 
 
 async def test_a_rule_forbids_also_what_would_be_staged(bench_of) -> None:
-    """L27: forbid beats staging."""
+    """DESIGN section 7: forbid beats staging."""
     rule = OneRule("send", RuleDecision.FORBID)
     bench = bench_of(sender(), settings=ROUTED, rules=(rule,))
     outcome = await bench.one(call("send"))
@@ -469,7 +469,7 @@ async def test_a_rule_forbids_also_what_would_be_staged(bench_of) -> None:
 
 
 async def test_a_rule_that_allows_does_not_answer_the_interlocks_question(bench_of) -> None:
-    """L27: only a person does."""
+    """DESIGN section 7: only a person does."""
     rule = OneRule("fetch", RuleDecision.ALLOW)
     door = PersonDoor(approval=no("not that page"))
     bench = bench_of(WEB, door=door, rules=(rule,))
@@ -479,7 +479,7 @@ async def test_a_rule_that_allows_does_not_answer_the_interlocks_question(bench_
 
 
 async def test_forbid_beats_prompt_beats_allow(bench_of) -> None:
-    """L27: in whatever order the rules stand."""
+    """DESIGN section 7: in whatever order the rules stand."""
     rules = [OneRule("alert", decision) for decision in RuleDecision]
     for several in (rules, rules[::-1]):
         bench = bench_of(ALERT, door=YesDoor(PersonDoor()), rules=several)
