@@ -60,9 +60,13 @@ def _configure_decisions(actions: "argparse._SubParsersAction[argparse.ArgumentP
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Do what the action says, after settling what a dead process left in flight."""
+    """Do what the action says, after settling what a dead process left in flight.
+
+    Where one draft is looked at or decided, destinations are asked at once, not when it is due.
+    """
     house = open_house()
-    for line in asyncio.run(settle_and_verify(house)):
+    only_due = args.act not in (_show, approve, reconcile)
+    for line in asyncio.run(settle_and_verify(house, only_due=only_due)):
         say(plain(line))
     expired = expire_drafts(house)
     if expired:

@@ -114,9 +114,7 @@ class World:
 
     def write_mail(self, name: str, text: str) -> None:
         """Put a message into the mailbox."""
-        for folder in ("cur", "new", "tmp"):
-            (self.mailbox / folder).mkdir(parents=True, exist_ok=True)
-        (self.mailbox / "new" / name).write_bytes(text.replace("\n", "\r\n").encode())
+        maildir_with(self.mailbox, text, name=name)
 
 
 def model_section(base_url: str) -> str:
@@ -144,3 +142,10 @@ def letter(
         f"Date: Mon, 30 Nov 2026 09:12:00 +0100\n{extra}"
         f"Content-Type: text/plain; charset=utf-8\n\n{body}\n"
     )
+
+
+def maildir_with(path: Path, text: str, *, name: str = "1.mail") -> None:
+    """A Maildir at `path` that holds this message among others."""
+    for folder in ("cur", "new", "tmp"):
+        (path / folder).mkdir(parents=True, exist_ok=True)
+    (path / "new" / name).write_bytes(text.replace("\n", "\r\n").encode())
