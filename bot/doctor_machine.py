@@ -6,6 +6,7 @@ from pathlib import Path
 
 from bot.doctor_check import Check, Finding, Subject, fail, ok, unknown, warn
 from bot.errors import ConfigProblem, DatabaseProblem
+from bot.home import Home
 from bot.schema import HEAD, SchemaState, schema_revision
 from bot.settings_references import references
 
@@ -34,16 +35,19 @@ def check_permissions(subject: Subject) -> list[Finding]:
     open_to_others = [path for path in private if path.exists() and path.stat().st_mode & 0o077]
     if not open_to_others:
         return [ok("nobody else can read the home")]
-    return [
-        _exposed(path, secret=path.parent == home.secrets or path == home.database)
-        for path in open_to_others
-    ]
+    return [_exposed(path, is_grave=_is_grave(path, home)) for path in open_to_others]
 
 
-def _exposed(path: Path, *, secret: bool) -> Finding:
+def _is_grave(path: Path, home: Home) -> bool:
+    """A secret that others can read, or anything they can change."""
+    kept = path.parent == home.secrets or path == home.database
+    return kept or bool(path.stat().st_mode & 0o022)
+
+
+def _exposed(path: Path, *, is_grave: bool) -> Finding:
     advice = f"run: chmod {'700' if path.is_dir() else '600'} {path}"
     text = f"{path} is open to other users of this machine"
-    return fail(text, advice) if secret else warn(text, advice)
+    return fail(text, advice) if is_grave else warn(text, advice)
 
 
 def _files_in(folder: Path) -> list[Path]:

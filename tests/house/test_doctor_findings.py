@@ -96,6 +96,21 @@ def test_a_secret_file_open_to_others_fails_with_the_command_that_closes_it(
     ]
 
 
+def test_a_configuration_that_others_can_change_fails_and_one_they_can_read_warns(
+    tmp_path: Path,
+) -> None:
+    """R6."""
+    home = make_home(tmp_path)
+    write_config(home.root, "")
+    levels = {}
+    for mode in (0o600, 0o644, 0o666):
+        home.config.chmod(mode)
+        levels[mode] = [
+            each.finding.level for each in examine_all(home, ENVIRON) if each.check == "permissions"
+        ]
+    assert levels == {0o600: [Level.OK], 0o644: [Level.WARN], 0o666: [Level.FAIL]}
+
+
 def test_a_missing_secret_names_its_key_and_how_to_store_it(tmp_path: Path, listening: int) -> None:
     """R6."""
     home = write_config(tmp_path, MODEL.format(port=listening) + 'api_key = "keyring:local"\n')
