@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from makers.mail_expectations import asserted, expectations, found
 
 TESTS = Path(__file__).parents[1]
@@ -24,9 +25,7 @@ def test_our_own_messages_read_as_written_down(expected: dict[str, Any]) -> None
     check((OWN / expected["file"]).read_bytes(), expected)
 
 
-@pytest.mark.parametrize(
-    "expected", expectations(CORPUS / "expected.jsonl") or [None], ids=named
-)
+@pytest.mark.parametrize("expected", expectations(CORPUS / "expected.jsonl") or [None], ids=named)
 def test_public_messages_read_as_independent_parsers_and_eyes_agree(
     corpus: Path, expected: dict[str, Any]
 ) -> None:

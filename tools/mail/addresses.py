@@ -17,6 +17,7 @@ MAX_ADDRESSES = 2_000
 MAX_LIST_CHARACTERS = 65_536
 
 _ATOM = re.compile(r"[^\s\"(),:;<>]+")
+_ENCODED = re.compile(r"=\?[^?\s]{1,60}\?[bBqQ]\?[^?\s]*\?=")  # may hold what it should not: , : ;
 _BRACKET = re.compile(r'"(?:[^"\\]|\\.)*"|[()]', re.DOTALL)
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
 _LOCAL = re.compile(r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*")
@@ -105,7 +106,7 @@ def _next_token(text: str, position: int, closings: Mapping[int, int]) -> tuple[
     if position in closings:
         end = closings[position]
         return _Token("comment", text[position + 1 : end]), end + 1
-    atom = _ATOM.match(text, position)
+    atom = _ENCODED.match(text, position) or _ATOM.match(text, position)
     if atom is None:
         return None, position + 1
     return _Token("word", atom[0]), atom.end()

@@ -4,6 +4,8 @@ import re
 
 from charset_normalizer import from_bytes
 
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FEW_BYTES = 3  # too few to tell an alphabet by
 _SAMPLE_BYTES = 16_384  # enough to tell alphabets apart; guessing over megabytes takes seconds
 
 # A label's usual meaning in mail is the superset that mail programs really write
@@ -82,7 +84,8 @@ def _codec(declared: str | None) -> str | None:
 
 def _strictly(data: bytes, codec: str) -> str | None:
     try:
-        return data.decode(codec)
+        # UTF-7 can smuggle in half a surrogate pair, which no file or database takes.
+        return _SURROGATE.sub("\ufffd", data.decode(codec))
     except (LookupError, ValueError):  # unknown, no text encoding, a NUL in the name, bad bytes
         return None
 
@@ -101,7 +104,7 @@ def _guess(data: bytes) -> str:
     sample = data[:_SAMPLE_BYTES]
     high = sum(byte >= 0x80 for byte in sample)
     letters = sum(65 <= (byte & 0xDF) <= 90 for byte in sample if byte < 0x80)
-    if high > letters:
+    if high > max(letters, _FEW_BYTES):
         best = from_bytes(sample, cp_isolation=_GUESSES, threshold=0.5).best()
         if best is not None:
             return data.decode(best.encoding, "replace")

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from unicodedata import category
 from urllib.parse import unquote_to_bytes
 
 from tools.mail.charsets import decode_text
@@ -84,11 +85,12 @@ def _one_each(sections: list[tuple[int, bool, str]]) -> list[tuple[int, bool, st
 
 
 def safe_filename(name: str) -> str:
-    """The last component of a file name from outside, without control or path characters.
+    """The last component of a file name from outside, without control, path or invisible characters.
 
     At most 120 characters, the extension kept; "" where nothing is left.
     """
-    base = re.split(r"[/\\]", one_line(name))[-1]
+    visible = "".join(char for char in one_line(name) if category(char) != "Cf")
+    base = re.split(r"[/\\]", visible)[-1]
     cleaned = re.sub(r'[<>:"|?*\x00-\x1f\x7f]', "_", base).strip(" .")
     if len(cleaned) > 120:
         stem, dot, extension = cleaned.rpartition(".")

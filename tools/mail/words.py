@@ -8,7 +8,7 @@ from tools.mail.charsets import decode_text
 
 _FOLD = re.compile(rb"\r?\n|\r")
 _WORD = re.compile(r"=\?([^?\s*]{1,60})(?:\*[^?\s]*)?\?([bBqQ])\?([^?]*)\?=")
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\u2028\u2029\x85]")
+_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def unfold(raw: bytes) -> str:
