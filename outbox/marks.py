@@ -92,27 +92,29 @@ def find_marks(subject: Subject, provenance: Provenance) -> tuple[Mark, ...]:
 
 def _tainted(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
     del provenance
-    legs = [
-        (name, sources)
-        for name, sources in (
-            ("third-party text", subject.taint.untrusted),
-            ("private data", subject.taint.private),
-        )
-        if sources
-    ]
-    if legs:
-        said = " and ".join(f"{name}: {_named(sources)}" for name, sources in legs)
-        yield Mark(
-            code=MarkCode.TAINTED,
-            text=f"written after reading {said}",
-            source=str(legs[0][1][0]),
-        )
+    untrusted, private = _named(subject.taint.untrusted), _named(subject.taint.private)
+    if untrusted and untrusted == private:
+        said = f"third-party text and private data: {untrusted}"
+    else:
+        legs = (("third-party text", untrusted), ("private data", private))
+        said = ", and ".join(f"{leg}: {named}" for leg, named in legs if named)
+    if said:
+        first = (*subject.taint.untrusted, *subject.taint.private)[0]
+        yield Mark(code=MarkCode.TAINTED, text=f"written after reading {said}", source=str(first))
 
 
 def _named(sources: Sequence[Source]) -> str:
-    named = ", ".join(map(str, sources[:SOURCES_NAMED]))
-    more = len(sources) - SOURCES_NAMED
-    return f"{named} and {more} more" if more > 0 else named
+    """The calls in their order; those of one tool in one turn are counted together."""
+    calls: dict[tuple[str, int], list[Source]] = {}
+    for source in sources:
+        calls.setdefault((source.tool, source.turn), []).append(source)
+    named = [
+        str(each[0]) if len(each) == 1 else f"{tool} in turn {turn} ({len(each)} calls)"
+        for (tool, turn), each in calls.items()
+    ]
+    more = len(named) - SOURCES_NAMED
+    shown = ", ".join(named[:SOURCES_NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown
 
 
 def _unowned(subject: Subject, provenance: Provenance) -> Iterator[Mark]:

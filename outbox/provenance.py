@@ -66,9 +66,17 @@ class Provenance:
         return Standing.ELSEWHERE if identifier in self.elsewhere else Standing.NOWHERE
 
     def source(self, identifier: Identifier) -> str:
-        """The call or door it first stood in, third-party text before everything else; or ""."""
-        kinds = (self.third_party, self.owner, self.elsewhere)
-        return next((kind[identifier].source for kind in kinds if identifier in kind), "")
+        """The call or door that made it whose it is; "" where that is a record, or nobody knows."""
+        match self.standing(identifier):
+            case Standing.OWN:
+                seen = self.owner.get(identifier)
+            case Standing.THIRD_PARTY:
+                seen = self.third_party.get(identifier)
+            case Standing.ELSEWHERE:
+                seen = self.elsewhere.get(identifier)
+            case Standing.NOWHERE:
+                seen = None
+        return "" if seen is None else seen.source
 
 
 def trace(spans: Sequence[Span], vouched: Vouched) -> Provenance:

@@ -197,17 +197,38 @@ def test_many_links_are_one_mark_that_counts_them():
     assert mark.text.endswith("/0, https://evil.example/1, https://evil.example/2 and 6 more")
 
 
-def test_taint_is_marked_with_the_calls_that_set_it():
-    taint = Taint(
-        private=(Source(tool="fs_read", turn=1, what="notes.md"),),
-        untrusted=(Source(tool="mail_recent", turn=2, what="3 messages"),),
-    )
+FILE = Source(tool="fs_read", turn=1, what="notes.md")
+MAIL = tuple(Source(tool="mail_get_thread", turn=2, what=f"message {n}") for n in range(3))
+MORE = tuple(Source(tool=f"server__read{n}", turn=3, what="a page") for n in range(4))
+
+
+@pytest.mark.parametrize(
+    ("private", "untrusted", "said"),
+    [
+        ((), (FILE,), "third-party text: fs_read in turn 1 (notes.md)"),
+        ((FILE,), (), "private data: fs_read in turn 1 (notes.md)"),
+        (
+            (FILE,),
+            MAIL,
+            "third-party text: mail_get_thread in turn 2 (3 calls), and private data: fs_read in "
+            "turn 1 (notes.md)",
+        ),
+        (MAIL, MAIL, "third-party text and private data: mail_get_thread in turn 2 (3 calls)"),
+        (
+            (),
+            MORE,
+            "third-party text: server__read0 in turn 3 (a page), server__read1 in turn 3 (a page), "
+            "server__read2 in turn 3 (a page) and 1 more",
+        ),
+    ],
+    ids=["untrusted", "private", "both", "both by the same calls", "many"],
+)
+def test_taint_is_marked_with_the_calls_that_set_it(private, untrusted, said):
+    """O11."""
+    taint = Taint(private=private, untrusted=untrusted)
     (mark,) = marks(told(), taint=taint)
-    assert mark.text == (
-        "written after reading third-party text: mail_recent in turn 2 (3 messages) and private "
-        "data: fs_read in turn 1 (notes.md)"
-    )
-    assert mark.source == "mail_recent in turn 2 (3 messages)"
+    assert mark.text == f"written after reading {said}"
+    assert mark.source == str((untrusted or private)[0])
     assert not needs_confirmation([mark])
 
 
@@ -301,7 +322,8 @@ def test_a_judge_names_whose_each_identifier_is(tmp_path):
     world = World(tmp_path)
     words = Words()
     words.add(Origin.OWNER, "tell ada@example.org")
-    words.add(Origin.THIRD_PARTY, "https://evil.example/a", source="mail_recent in turn 1")
+    stranger = "ada@example.org https://evil.example/a"
+    words.add(Origin.THIRD_PARTY, stranger, source="mail_recent in turn 1")
     judge = Judge(text=words, records=Records(known=frozenset({"address:bob@example.org"})))
     args = {"to": ["ada@example.org", "bob@example.org"], "body": "https://evil.example/a"}
     subject = Subject(session_id="s", args=args, shape=SHAPE, taint=CLEAN)
