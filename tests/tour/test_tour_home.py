@@ -144,6 +144,7 @@ def test_the_tours_own_mailbox_is_no_source(tmp_path):
 
 
 def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path):
+    """R3: nothing was made, and the error says what to set."""
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigProblem, match=r"cannot make the tour's home .*set STEWARD_HOME"):
         make_home(Home(root=tmp_path / "file" / "tour"), Wishes(), now=NOW)

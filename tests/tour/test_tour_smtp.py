@@ -58,6 +58,7 @@ async def test_a_message_past_the_limit_is_refused_and_not_filed(tmp_path):
 
 
 async def test_a_disk_that_takes_nothing_is_a_refusal_and_not_an_acceptance(tmp_path):
+    """R3: a message that could not be filed was not accepted, and the server goes on."""
     sent = tmp_path / "sent"
     async with embedded_smtp(sent) as port:
         (sent / "tmp").rmdir()
