@@ -218,6 +218,12 @@ def holder(session: Session, session_id: str) -> str | None:
     return session.exec(select(Cause.owner).where(*held)).first()
 
 
+def newest(session: Session, session_id: str) -> Cause | None:
+    """The session's newest cause."""
+    mine = select(Cause).where(col(Cause.session_id) == session_id)
+    return session.exec(mine.order_by(col(Cause.id).desc()).limit(1)).first()
+
+
 def queued(session: Session, session_id: str, kind: CauseKind) -> Sequence[Cause]:
     """The queued causes of one kind and session, oldest first."""
     waiting = (

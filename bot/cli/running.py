@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bot.cli.door import TerminalDoor
+from bot.cli.output import say
 from bot.commands.run import RunRequest, run_prompt
 from bot.limits import ATTENDED, UNATTENDED
 from bot.loop import Observer
@@ -27,6 +28,15 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     how = parser.add_mutually_exclusive_group()
     how.add_argument("--yes", action="store_true", help="approve what asks, but never a send")
     how.add_argument("--read-only", action="store_true", help="change nothing; sends still stage")
+
+
+def tell_interrupted(house: House) -> None:
+    """Mend what dead processes left behind, and say which sessions were cut off."""
+    for cause in house.recover():
+        say(
+            f"session {cause.session_id} was interrupted; go on with: "
+            f'steward run --resume {cause.session_id} "..."'
+        )
 
 
 def is_present() -> bool:
@@ -57,6 +67,7 @@ async def run_until_stopped(
     house: House, request: RunRequest, args: argparse.Namespace, observer: Observer
 ) -> Mapping[str, Any]:
     """Run the prompt; the first Ctrl-C or SIGTERM stops it with what it has, the second at once."""
+    tell_interrupted(house)
     door = terminal_door(request.producer, yes=args.yes)
     how = posture(door, observer, read_only=args.read_only, model=args.model)
     return await stoppable(lambda stop: run_prompt(house, request, how, stop))

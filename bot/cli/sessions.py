@@ -41,8 +41,11 @@ def execute(args: argparse.Namespace) -> int:
     elif not rows:
         print("no session yet")
     else:
-        cells = [(r["id"], r["created_at"][:16], r["producer"], plain(r["title"])) for r in rows]
-        print(table(cells, ("id", "created", "producer", "title")))
+        cells = [
+            (r["id"], r["created_at"][:16], r["producer"], r["state"], plain(r["title"]))
+            for r in rows
+        ]
+        print(table(cells, ("id", "created", "producer", "state", "title")))
     return DONE
 
 

@@ -15,6 +15,7 @@ from bot.service import Posture
 from bot.tables import SessionRow
 from bot.wiring import House
 from outbox.journal import Span
+from tools.crashpoint import crash_point
 from tools.ids import new_id
 from triggers import mailbox
 from triggers.errors import Busy
@@ -54,7 +55,6 @@ async def run_prompt(
 def _post(house: House, request: RunRequest) -> Claim:
     """Queue the prompt and claim it, in one transaction: a session that is busy gets nothing."""
     now = house.now()
-    house.recover()
     with house.store.effect() as session:
         row = (
             sessions.find(session, request.resume)
@@ -85,6 +85,7 @@ def _post(house: House, request: RunRequest) -> Claim:
             raise Busy(
                 f"session {row.id} is being run by process {holder}; wait for it, or start anew"
             )
+    crash_point("cause.claimed")
     return claim
 
 

@@ -8,14 +8,18 @@ from bot import sessions
 from bot.tables import SessionRow
 from bot.transcript import lines
 from bot.wiring import House
+from outbox.process import is_surely_dead
 from tools.taint import CLEAN, Taint, taint_from_json
+from triggers import mailbox
+from triggers.tables import CauseStatus
 
 
 def list_sessions(house: House, *, limit: int, after: str | None) -> list[dict[str, Any]]:
     """The newest sessions; `after` continues below an id."""
     with house.store.read() as session:
         before = sessions.find(session, after).id if after else None
-        return [_brief(row) for row in sessions.page(session, limit=limit, before=before)]
+        page = sessions.page(session, limit=limit, before=before)
+        return [{**_brief(row), "state": _state(session, row.id)} for row in page]
 
 
 def show_session(house: House, handle: str) -> dict[str, Any]:
@@ -37,6 +41,16 @@ def session_taint(session: Session, session_id: str) -> Taint:
     """What has entered this session so far; a line without a record is unknown, and so both."""
     found = [taint_from_json(event.taint) for event in lines(session, session_id)]
     return CLEAN.merge(*found)
+
+
+def _state(session: Session, session_id: str) -> str:
+    """What became of the session's newest cause: queued, running, done, failed or interrupted."""
+    cause = mailbox.newest(session, session_id)
+    if cause is None:
+        return "new"
+    if cause.status is CauseStatus.CLAIMED:
+        return "interrupted" if is_surely_dead(cause.owner or "") else "running"
+    return cause.status.value
 
 
 def _brief(row: SessionRow) -> dict[str, Any]:
