@@ -17,8 +17,6 @@ from tools.mail.settings import MailAccount
 from tools.mail.stored import Stored, read_head_of, read_stored
 from tools.mail.threads import Entry, thread_of
 
-MAX_SEARCHED_BODIES = 3_000
-MAX_SEARCHED_BYTES = 300_000_000
 SEARCHED_BYTES_EACH = 1_000_000
 _CLOCK_SLACK = timedelta(days=1)
 
@@ -56,6 +54,17 @@ class Criteria:
     subject: str = ""
     since: datetime | None = None
     until: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bound:
+    """How much text one search may read."""
+
+    bodies: int = 3_000
+    bytes_in_all: int = 300_000_000
+
+
+DEFAULT_BOUND = Bound()
 
 
 @dataclass(slots=True)
@@ -141,6 +150,7 @@ def search(
     criteria: Criteria,
     *,
     limit: int,
+    bound: Bound = DEFAULT_BOUND,
 ) -> Answer:
     """The newest messages that fit. Words may stand in the header lines or in the text."""
     listed = _listed(places, cache)
@@ -159,25 +169,31 @@ def search(
     fitting.sort(key=lambda found: found.moment, reverse=True)
     if not criteria.words:
         return Answer(found=tuple(fitting[:limit]), total=len(fitting), unreadable=unreadable)
-    return _with_words(fitting, criteria.words, limit, unreadable)
+    found, complete, note = _with_words(fitting, criteria.words, bound, limit)
+    return Answer(
+        found=tuple(found),
+        total=len(found) if complete else None,
+        unreadable=unreadable,
+        notes=() if note is None else (note,),
+    )
 
 
 def _with_words(
-    candidates: Sequence[Found], words: tuple[str, ...], limit: int, unreadable: int
-) -> Answer:
-    """The candidates that hold every word, until enough are found or enough was read."""
+    candidates: Sequence[Found], words: tuple[str, ...], bound: Bound, limit: int
+) -> tuple[list[Found], bool, str | None]:
+    """The candidates that hold every word; whether all were looked at; where reading stopped."""
     found: list[Found] = []
     bodies = read_bytes = 0
     for candidate in candidates:
         if len(found) == limit:
-            return Answer(found=tuple(found), total=None, unreadable=unreadable)
+            return found, False, None
         missing = _missing(words, _head_text(candidate.head))
-        if missing and (bodies == MAX_SEARCHED_BODIES or read_bytes > MAX_SEARCHED_BYTES):
+        if missing and (bodies == bound.bodies or read_bytes > bound.bytes_in_all):
             note = (
                 f"the text of the newest {bodies} of {len(candidates)} messages was searched; "
                 "narrow with from, to, subject, since or until to reach older ones"
             )
-            return Answer(found=tuple(found), total=None, unreadable=unreadable, notes=(note,))
+            return found, False, note
         if missing:
             bodies += 1
             read_bytes += min(candidate.stored.size_bytes, SEARCHED_BYTES_EACH)
@@ -185,7 +201,7 @@ def _with_words(
             if message is None or _missing(missing, _body_text(message)):
                 continue
         found.append(candidate)
-    return Answer(found=tuple(found), total=len(found), unreadable=unreadable)
+    return found, True, None
 
 
 def thread(account: MailAccount, cache: ReadCache, message_id: str) -> Answer:
