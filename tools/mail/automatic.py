@@ -88,7 +88,7 @@ def _report(evidence: Evidence) -> Automatic | None:
         return Automatic(
             kind=AutomaticKind.READ_RECEIPT, shown_by="report-type=disposition-notification"
         )
-    reporting = root.media_type == "multipart/report" and report != "feedback-report"
+    reporting = root.content.value == "multipart/report"
     if reporting or "message/delivery-status" in kinds:
         return Automatic(kind=_delivery_kind(root), shown_by="Content-Type: multipart/report")
     return None
