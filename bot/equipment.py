@@ -90,6 +90,7 @@ class Workbench:
                 schemas=schemas(registry),
                 gate=Gate(parts),
                 price=partial(cost, price_of(entry)),
+                redact=self.redact,
             )
 
     async def _model(self, name: str, entry: ModelEntry, stack: AsyncExitStack) -> Model:

@@ -84,6 +84,7 @@ class LoopParts:
     observer: Observer
     take_steering: Callable[[], Sequence[Steering]]
     price: Callable[[Usage], Decimal | None]
+    redact: Callable[[str], tuple[str, int]]
     clock: Callable[[], float]
 
 
@@ -178,7 +179,8 @@ class _Run:
     def _record_answer(self, reply: Reply) -> AssistantMessage:
         """Write the answer down; an empty one is written as such, half calls are not written."""
         runnable = reply.message.calls if reply.finish is Finish.DONE else ()
-        text = reply.message.text or ("" if runnable else self._emptiness(reply))
+        said = reply.message.text or ("" if runnable else self._emptiness(reply))
+        text, _ = self.parts.redact(said)
         message = replace(reply.message, text=text, calls=self._unique(runnable))
         data = {
             **assistant_data(message),
@@ -194,7 +196,7 @@ class _Run:
         crash_point("turn.answered")
         self.conversation.absorb_answer(message)
         if reply.message.text:
-            self.outcome.answer = reply.message.text
+            self.outcome.answer = text
         return message
 
     @staticmethod
@@ -203,7 +205,10 @@ class _Run:
         return f"(reasoning only, no answer: {reasoning})" if reasoning else EMPTY
 
     def _unique(self, calls: Sequence[ToolCall]) -> tuple[ToolCall, ...]:
-        """Calls under ids that are new in this session; some servers count from zero every time."""
+        """Calls under ids that are new in this session, without secrets in their arguments.
+
+        Why: some servers count their ids from zero in every answer.
+        """
         taken = set(self.conversation.call_ids)
         unique = []
         for call in calls:
@@ -212,7 +217,8 @@ class _Run:
                 n += 1
                 fresh = f"{call.id or 'call'}-{self.conversation.turns}-{n}"
             taken.add(fresh)
-            unique.append(replace(call, id=fresh))
+            arguments, _ = self.parts.redact(call.arguments)
+            unique.append(replace(call, id=fresh, arguments=arguments))
         return tuple(unique)
 
     def _nudge(self, reply: Reply) -> StopCause | None:

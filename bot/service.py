@@ -55,6 +55,7 @@ class Equipment:
     schemas: Sequence[ToolSchema]
     gate: Gate
     price: Callable[[Usage], Decimal | None]
+    redact: Callable[[str], tuple[str, int]]
 
 
 class Workshop(Protocol):
@@ -115,6 +116,7 @@ class Service:
                 observer=self.posture.observer,
                 take_steering=self.posture.take_steering,
                 price=equipment.price,
+                redact=equipment.redact,
                 clock=time.monotonic,
             )
             outcome = await loop.run(conversation, parts)

@@ -122,6 +122,9 @@ def _chosen(row: Question, text: str) -> str:
 
 def _confirm(row: Question, text: str, house: House) -> None:
     if not is_present():
+        if house.outbox_settings.scripts:  # the owner lets programs decide
+            say(plain(questions.warning(row) or ""))
+            return
         raise UsageProblem(
             f"question {row.id} comes from a conversation with text of others; "
             f"read it ('steward questions show {row.id}'), then answer with --yes"

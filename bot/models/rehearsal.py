@@ -6,7 +6,7 @@ was used, and what it drafts is released to this machine only.
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 from bot.models.contract import AssistantMessage, Finish, Reply, Request, TextDelta, Usage
 from bot.models.rehearsal_briefing import Briefing
@@ -39,7 +39,7 @@ class RehearsalModel:
         """True: what it drafts never leaves the machine."""
         return True
 
-    async def respond(self, request: Request) -> AsyncIterator[TextDelta | Reply]:
+    async def respond(self, request: Request) -> AsyncGenerator[TextDelta | Reply, None]:
         """Stream the next move line by line, a Reply last. Uses no tokens, and never fails."""
         now = progress(request)
         move = next_move(now)

@@ -34,7 +34,7 @@ def scripted(world: World) -> Iterator[Callable[..., World]]:
     with ExitStack() as stack:
 
         def script(turns: Sequence[Scripted], *sections: str) -> World:
-            server = stack.enter_context(model_server(turns))
+            server = stack.enter_context(model_server(turns, world.asked))
             world.configure(model_section(server.base_url), mail_section(world, NO_SMTP), *sections)
             return world
 

@@ -42,12 +42,14 @@ class Done:
 
 
 @contextmanager
-def model_server(turns: Sequence[Scripted]) -> Iterator[FakeOpenAI]:
+def model_server(
+    turns: Sequence[Scripted], asked: threading.Event | None = None
+) -> Iterator[FakeOpenAI]:
     """A scripted model server on a loop of its own, so that commands may own this thread's."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="model-server")
     thread.start()
-    server = FakeOpenAI(turns)
+    server = FakeOpenAI(turns, on_request=lambda _: asked.set() if asked else None)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
         yield server
@@ -64,7 +66,7 @@ class World:
 
     home: Path
     capture: Any
-    config: list[str] = field(default_factory=list)
+    asked: threading.Event = field(default_factory=threading.Event)  # the model server was
 
     @property
     def mailbox(self) -> Path:
@@ -84,7 +86,6 @@ class World:
     def configure(self, *sections: str) -> None:
         """Write the configuration."""
         self.home.mkdir(parents=True, exist_ok=True)
-        self.config = list(sections)
         (self.home / "config.toml").write_text("\n".join(sections), encoding="utf-8")
 
     def steward(self, *words: str, code: int | None = 0, piped: str = "") -> Done:

@@ -1,0 +1,167 @@
+"""`steward run`: what it prints, how it ends, and what it says when something is in the way."""
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from makers.world import World, model_section
+
+Scripted = Callable[..., World]
+FIELDS = {
+    "answer",
+    "session",
+    "stop_cause",
+    "turns",
+    "usage",
+    "cost_usd",
+    "staged",
+    "parked",
+    "blocked_sends",
+    "refusals",
+    "tool_calls",
+    "tool_errors",
+    "taint",
+}
+
+
+def test_the_report_has_every_promised_field(scripted: Scripted) -> None:
+    report = scripted([{"text": "Hello."}]).steward("run", "Hi", "--json").json
+    assert set(report) >= FIELDS
+    assert report["taint"] == {"private": False, "untrusted": False}
+    assert set(report["usage"]) == {"input_tokens", "output_tokens", "cached_tokens"}
+
+
+def test_the_answer_alone_goes_to_stdout(scripted: Scripted) -> None:
+    done = scripted([{"text": "Hello."}]).steward("run", "Hi")
+    assert done.out == "Hello.\n"
+    assert "1 turn" in done.err
+
+
+def test_a_report_is_printed_on_failure_too(world: World) -> None:
+    world.configure(model_section("http://127.0.0.1:9/v1"))
+    report = world.steward("run", "Hi", "--json", code=1).json
+    assert report["stop_cause"] == "error"
+    assert "connection refused" in report["error"]
+    assert "127.0.0.1:9" in report["error"]
+
+
+def test_piped_text_arms_both_legs_and_the_typed_words_none(scripted: Scripted) -> None:
+    """L10"""
+    world = scripted([{"text": "Summed up."}, {"text": "Hello."}])
+    piped = world.steward("run", "Sum up", "--json", piped="A stranger's text").json
+    assert piped["taint"] == {"private": True, "untrusted": True}
+    shown = world.steward("sessions", "show", piped["session"], "--json").json
+    (prompt,) = [e for e in shown["events"] if e["kind"] == "prompt"]
+    assert prompt["spans"] == [
+        {"origin": "owner", "text": "Sum up"},
+        {"origin": "third-party", "text": "A stranger's text"},
+    ]
+    assert "[untrusted text from standard input" in prompt["text"]
+
+
+def test_a_resumed_session_keeps_its_taint_and_a_new_one_starts_clean(
+    scripted: Scripted,
+) -> None:
+    """L7"""
+    world = scripted([{"text": "One."}, {"text": "Two."}, {"text": "Three."}])
+    first = world.steward("run", "Sum up", "--json", piped="foreign").json
+    again = world.steward("run", "More", "--resume", first["session"][-7:], "--json").json
+    assert (again["session"], again["taint"]) == (first["session"], first["taint"])
+    fresh = world.steward("run", "Hello", "--json").json
+    assert fresh["taint"] == {"private": False, "untrusted": False}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        pytest.param(["run"], 2, 'steward run "what is new?"', id="no-prompt"),
+        pytest.param(["run", "Hi", "--yess"], 2, "steward run --help", id="wrong-flag"),
+        pytest.param(["run", "Hi", "--agent", "nobody"], 1, "no agent 'nobody'", id="agent"),
+        pytest.param(["run", "Hi", "--model", "big"], 1, "no model 'big'", id="model"),
+        pytest.param(["run", "Hi", "--resume", "zzz"], 1, "no session 'zzz'", id="session"),
+        pytest.param(["run", "Hi", "--workspace", "/nowhere"], 1, "no folder", id="workspace"),
+        pytest.param(["rum"], 2, "did you mean 'run'?", id="command"),
+    ],
+)
+def test_bad_words_get_one_line_that_says_what_now(
+    scripted: Scripted, words: list[str], code: int, said: str
+) -> None:
+    refused = scripted([]).steward(*words, code=code)
+    assert said in refused.err
+    assert refused.err.count("\n") == 1
+    assert refused.out == ""
+
+
+def test_without_a_model_the_owner_is_told_how_to_look_round(world: World) -> None:
+    refused = world.steward("run", "Hi", code=1)
+    assert "steward try" in refused.err
+
+
+def test_control_characters_of_a_model_never_reach_the_terminal(scripted: Scripted) -> None:
+    done = scripted([{"text": "red \x1b[31malert\x07"}]).steward("run", "Hi")
+    assert done.out == "red \\x1b[31malert\\x07\n"
+
+
+def test_ctrl_c_stops_the_run_and_leaves_a_session_that_goes_on(
+    scripted: Scripted, tmp_path: Path
+) -> None:
+    """R2, L18: the run in flight is marked, never lost."""
+    slow = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
+    world = scripted([slow, {"text": "Here I am."}])
+    child = world.child("run", "Hi", "--json")
+    _until_asked(world)
+    child.send_signal(signal.SIGTERM)
+    out, err = child.communicate(timeout=20)
+    assert child.returncode == 130, err
+    report = json.loads(out)
+    assert report["stop_cause"] == "cancelled"
+    again = world.steward("run", "Still there?", "--resume", report["session"], "--json").json
+    assert again["answer"] == "Here I am."
+
+
+def test_a_second_signal_leaves_at_once(scripted: Scripted) -> None:
+    """R2"""
+    slow = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
+    world = scripted([slow, slow])
+    child = world.child("run", "Hi")
+    _until_asked(world)
+    os.kill(child.pid, signal.SIGTERM)
+    os.kill(child.pid, signal.SIGTERM)
+    child.communicate(timeout=20)
+    assert child.returncode in (130, 143)
+
+
+def _until_asked(world: World) -> None:
+    """Return once the model server was asked, which is after the run has begun."""
+    assert world.asked.wait(20)
+
+
+def test_two_runs_on_one_session_at_once_are_refused(scripted: Scripted) -> None:
+    slow = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
+    world = scripted([{"text": "Hello."}, slow])
+    session = world.steward("run", "Hi", "--json").json["session"]
+    world.asked.clear()
+    child = world.child("run", "Think", "--resume", session)
+    _until_asked(world)
+    busy = world.steward("run", "Me too", "--resume", session, code=1)
+    assert "is being run by process" in busy.err
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=20)
+
+
+def test_the_environment_names_no_secret_on_the_command_line(
+    scripted: Scripted, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4: the key reaches the server, and no page of the database, log line or report."""
+    monkeypatch.setenv("MY_KEY", "sekret-value-123456")
+    world = scripted([{"text": "The key is sekret-value-123456."}])
+    config = (world.home / "config.toml").read_text()
+    world.configure(config.replace('model = "m"', 'model = "m"\napi_key = "env:MY_KEY"', 1))
+    world.steward("run", "Hi")
+    for path in world.home.rglob("*"):
+        if path.is_file():
+            assert b"sekret-value-123456" not in path.read_bytes(), path
