@@ -19,7 +19,7 @@ class NetworkUsedError(AssertionError):
 
 @pytest.fixture(autouse=True)
 def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """HOME, STEWARD_HOME and the rest of the environment are the test's own; the umask is usual."""
+    """The environment is the test's own: HOME, STEWARD_HOME, no keyring; the umask is usual."""
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in set(os.environ) - _INHERITED:
@@ -28,6 +28,7 @@ def own_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("HOME", str(home))
         patch.setenv("STEWARD_HOME", str(home / "steward"))
         patch.setenv("TZ", "UTC")
+        patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
         before = os.umask(0o022)
         handlers = list(logging.getLogger().handlers)
         try:

@@ -7,7 +7,7 @@ from keyring.errors import KeyringLocked, PasswordDeleteError
 class MemoryBackend(KeyringBackend):
     """Keeps what it is given, for one process."""
 
-    priority = 1
+    priority = -1  # the client lists every class; it must never choose this one by itself
 
     def __init__(self) -> None:
         super().__init__()
