@@ -135,7 +135,7 @@ def _mailboxes(element: list[_Token]) -> list[Address]:
     words = _joined(tokens)
     addresses = [word for word in words if "@" in word]
     if not addresses:
-        bare = words[0] if len(words) == 1 else ""
+        bare = words[0] if len(words) == 1 and tokens[0].kind == "word" else ""
         return [Address(name=_clean(comment) if bare else _name(tokens), address=bare)] * bool(
             words
         )
