@@ -22,6 +22,7 @@ import pytest
 from bot.cli.main import main
 from fakes.openai_script import Scripted
 from fakes.openai_server import FakeOpenAI
+from makers.house import furnish
 
 PROJECT = Path(__file__).parents[2]
 OWNER = "robin@ashford.example"
@@ -85,7 +86,8 @@ class World:
 
     def configure(self, *sections: str) -> None:
         """Write the configuration."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        if not self.home.exists():
+            furnish(self.home)
         (self.home / "config.toml").write_text("\n".join(sections), encoding="utf-8")
 
     def steward(self, *words: str, code: int | None = 0, piped: str = "") -> Done:
