@@ -143,19 +143,32 @@ class FileRecords:
         """The owner vouches for a file, or for every file in a directory, as it is now.
 
         Gives the number of files. A mark on a root further above stays, but these files are
-        exempt from it until one of them changes. Raises: NotFound where nothing stands there.
+        exempt from it until one of them changes.
+
+        Raises: NotFound where nothing stands there, or a folder cannot be read through.
         """
         if not os.path.lexists(path):
             raise NotFound(f"there is no file {path}; nothing was changed")
+        files = _vouched_for(path)
         by = Writer(tool="work trust", session_id="", now=now)
         record = _record(session, path)
         if record is not None and record.whole_root:
             _forget(session, path)
         session.execute(delete(FileRecord).where(_is_below(path), col(FileRecord.whole_root)))
-        files = list(_files_under(path)) if path.is_dir() and not path.is_symlink() else [path]
         for file in files:
             _put(session, file, _values(file, by, untrusted=False))
         return len(files)
+
+
+def _vouched_for(path: Path) -> list[Path]:
+    if path.is_symlink() or not path.is_dir():
+        return [path]
+    try:
+        return list(_files_under(path))
+    except OSError as error:
+        raise NotFound(
+            f"{error.filename} cannot be read ({error.strerror}); nothing was changed"
+        ) from error
 
 
 def _values(path: Path, by: Writer, *, untrusted: bool) -> dict[str, object]:

@@ -1,6 +1,7 @@
 """Files remember whose text they hold, across runs, crashes and edits (DESIGN section 5)."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from makers.gate import (
     UNTRUSTED,
     Bench,
     PersonDoor,
+    ScriptedTool,
     ToolArgs,
     call,
     make_bench,
@@ -29,6 +31,7 @@ from outbox.errors import NotFound
 from outbox.files import FileRecords, Writer
 from tools.contract import EffectScope, ToolContext
 from tools.crashpoint import install_hook
+from tools.registry import Entry, Registry
 from tools.result import ToolResult
 from tools.taint import CLEAN, Taint
 
@@ -181,6 +184,57 @@ async def test_a_write_beside_the_read_that_arms_it_is_marked(tmp_path: Path) ->
     turn = await bench.turn(call("fs_write", path="note.md", content="x"), call("mail"))
     assert [outcome.refusal for outcome in turn.outcomes] == [None, None]
     assert is_untrusted(bench, "note.md")
+    bench.store.close()
+
+
+SAVER = make_spec("save", read_only=False, scope=EffectScope.FILES)
+
+
+@pytest.mark.parametrize(
+    ("taint", "external", "untrusted"),
+    [
+        pytest.param(CLEAN, False, False, id="clean"),
+        pytest.param(CLEAN, True, True, id="what-it-saved-came-from-outside"),
+        pytest.param(UNTRUSTED, False, True, id="untrusted-conversation"),
+    ],
+)
+async def test_a_saved_file_is_as_untrusted_as_the_call_that_saved_it(
+    tmp_path: Path, taint: Taint, external: bool, untrusted: bool
+) -> None:
+    """DESIGN section 5: an attachment brings its sender's text into the file, too."""
+
+    async def save(args: ToolArgs, ctx: ToolContext) -> ToolResult:
+        path = ctx.jail.root / "saved.bin"
+        path.write_text("x")
+        return ToolResult.ok("saved", external=external, files=[path])
+
+    bench = make_bench(tmp_path, [SAVER], behaviours={"save": save})
+    await bench.one(call("save"), taint=taint)
+    assert is_untrusted(bench, "saved.bin") is untrusted
+    bench.store.close()
+
+
+class BreakingWriter(ScriptedTool):
+    """Says which file it writes, then breaks before anybody knows whether it did."""
+
+    def writes(self, args: ToolArgs, ctx: ToolContext) -> tuple[Path, ...]:
+        return (ctx.jail.root / "half.txt",)
+
+    async def call(self, args: ToolArgs, ctx: ToolContext) -> ToolResult:
+        (ctx.jail.root / "half.txt").write_text("half")
+        raise RuntimeError("a bug")
+
+
+async def test_a_write_that_broke_leaves_its_file_untrusted(tmp_path: Path) -> None:
+    """L23, L31: its effect is unknown, so the mark made ahead stays."""
+    root = tmp_path / "own"
+    root.mkdir()
+    bench = make_bench(tmp_path, root=root)
+    entry = Entry(SAVER, BreakingWriter(SAVER, bench.ran, None))
+    bench.parts = replace(bench.parts, registry=Registry([entry]))
+    outcome = await bench.one(call("save"), taint=UNTRUSTED)
+    assert outcome.result.broken is not None
+    assert is_untrusted(bench, "half.txt")
     bench.store.close()
 
 
