@@ -2,6 +2,8 @@
 
 import re
 from email import message_from_bytes, policy
+from email.header import decode_header, make_header
+from email.utils import parseaddr
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ from tools.mail.compose import MAX_LINE_BYTES, AttachedBytes, Outgoing, compose,
 from tools.mail.header_lines import HeaderError
 from tools.mail.heads import read_head
 from tools.mail.mime import parse_structure
+from tools.mail.parameters import safe_filename
 from tools.mail.parse import parse_message
 
 KEY = "<01.ab@example.net>"
@@ -86,12 +89,16 @@ def test_headers_and_body_read_back_exactly(subject: str, names: list[str], body
 @given(SUBJECTS.filter(plausible), NAMES.filter(plausible), BODIES)
 @settings(max_examples=100, deadline=None)
 def test_the_standard_library_reads_the_same(subject: str, name: str, body: str) -> None:
-    """A reader that shares no code with the writer agrees."""
+    """A reader that shares no code with the writer agrees.
+
+    Names go through its older reader: before 3.13 the newer one leaves a blank between two encoded
+    words of a name, against RFC 2047 section 6.2.
+    """
     raw = composed(subject=subject, to=(Address(name=name, address="p@x.example"),), body=body)
-    read = message_from_bytes(raw, policy=policy.default)
-    assert str(read["subject"]) == subject
-    (to,) = read["to"].addresses
-    assert (to.display_name, to.addr_spec) == (name, "p@x.example")
+    assert str(message_from_bytes(raw, policy=policy.default)["subject"]) == subject
+    read = message_from_bytes(raw, policy=policy.compat32)
+    display, address = parseaddr(re.sub(r"\r?\n", "", read["to"]))
+    assert (str(make_header(decode_header(display))), address) == (name, "p@x.example")
     content = read.get_payload(decode=True)
     assert isinstance(content, bytes)
     assert content.decode().replace("\r\n", "\n") == wire_body(body)
@@ -104,7 +111,9 @@ def test_every_line_is_seven_bit_and_short_enough(
 ) -> None:
     """RFC 5321 section 4.5.3.1.6; bare CR or LF never occurs."""
     attached = tuple(
-        AttachedBytes(name=name or "x", media_type="application/octet-stream", data=data)
+        AttachedBytes(
+            name=safe_filename(name) or "x", media_type="application/octet-stream", data=data
+        )
         for name, data in files
     )
     raw = composed(subject=subject, body=body, attachments=attached)

@@ -9,7 +9,18 @@ from typing import Any
 
 import pytest
 
-from makers.mail import NOW, FakeSmtp, account, certificate, context, maildir, server, smtp_process
+import tools.mail
+from makers.mail import (
+    NOW,
+    FakeSmtp,
+    account,
+    certificate,
+    closed_port,
+    context,
+    maildir,
+    server,
+    smtp_process,
+)
 from tools import crashpoint
 from tools.contract import DeliveryOutcome, ToolContext, Verification
 from tools.mail.addresses import Address
@@ -17,6 +28,7 @@ from tools.mail.compose import Outgoing, compose
 from tools.mail.send_tools import MailSend
 from tools.mail.settings import SmtpServer, Tls
 from tools.mail.smtp import Envelope, dot_stuffed, submit
+from tools.manifest import load_specs
 
 StartSmtp = Callable[..., FakeSmtp]
 
@@ -110,28 +122,10 @@ async def test_silence_after_the_dot_is_uncertain_and_never_repeated(start: Star
     assert len(fake.accepted()) == 1
 
 
-async def test_a_server_that_is_not_there_is_a_plain_failure(start: StartSmtp) -> None:
-    with smtp_process_closed(start) as port:
-        delivery = await submit(server(port), envelope("ada@example.org"))
+async def test_a_server_that_is_not_there_is_a_plain_failure() -> None:
+    delivery = await submit(server(closed_port()), envelope("ada@example.org"))
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "connect failed" in delivery.detail
-
-
-class smtp_process_closed:  # noqa: N801 - reads as a with statement
-    """A port on which nobody listens."""
-
-    def __init__(self, start: StartSmtp) -> None:
-        del start
-
-    def __enter__(self) -> int:
-        import socket
-
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            return int(free.getsockname()[1])
-
-    def __exit__(self, *_: object) -> None:
-        return
 
 
 def encrypted(
@@ -228,12 +222,7 @@ KEY = "<0123.abc@example.net>"
 
 
 def sender() -> MailSend:
-    from pathlib import Path as _Path
-
-    import tools.mail
-    from tools.manifest import load_specs
-
-    specs = load_specs(_Path(tools.mail.__file__).parent)
+    specs = load_specs(Path(tools.mail.__file__).parent)
     return MailSend(next(spec for spec in specs if spec.name == "mail_send"))
 
 

@@ -1,5 +1,6 @@
 """The mail tools as the registry hands them out: what a model reads, and what a draft becomes."""
 
+import base64
 import os
 import re
 from datetime import timedelta
@@ -14,6 +15,7 @@ from tools.arguments import ArgumentProblem, decode_arguments
 from tools.blobs import BlobStore
 from tools.contract import CompletionError, Sender, ToolContext
 from tools.mail import reader
+from tools.mail.stored import MAX_MESSAGE_BYTES
 from tools.manifest import load_specs
 from tools.registry import Entry, Registry
 from tools.result import ToolResult
@@ -316,15 +318,32 @@ async def test_a_copied_message_id_hides_no_message_and_catches_no_answer(tmp_pa
     assert draft["in_reply_to"] == "<4711@example.org>"
 
 
-async def test_a_large_message_is_listed_in_part_and_read_whole(tmp_path: Path) -> None:
-    """E1: the listing says that it read a part only."""
-    box = mailbox(tmp_path, a=message("word " * 200_000 + "end\n"))
-    ctx = context(tmp_path, account(box))
+async def test_a_large_message_is_listed_quickly_and_read_whole(tmp_path: Path) -> None:
+    """E1: text below a large attachment is in the listing, the search and the thread."""
+    blob = base64.encodebytes(bytes(15_000_000)).decode()
+    raw = message(
+        "--cut\nContent-Type: application/pdf; name=a.pdf\nContent-Transfer-Encoding: base64\n\n"
+        f"{blob}--cut\nContent-Type: text/plain\n\nbelow {'word ' * 200_000}end\n--cut--\n",
+        Content_Type="multipart/mixed; boundary=cut",
+    )
+    ctx = context(tmp_path, account(mailbox(tmp_path, a=raw)))
     (listed,) = blocks(await call("mail_recent", ctx))
-    assert listed["Limits"].startswith("only the first 262144 of 10001")
+    assert listed["Attachments"] == "a.pdf (19.3 MiB)"
+    assert listed["Snippet"].startswith("below word word")
+    assert len(listed["Snippet"]) < 220
+    assert len((await call("mail_search", ctx, '{"query": "below end"}')).items) == 1
     thread = await call("mail_get_thread", ctx, '{"message_id": "<tea-1@example.org>"}')
     assert thread.text.endswith("word end")
     assert "Limits:" not in thread.text
+
+
+async def test_a_message_over_the_cap_says_how_much_was_read(tmp_path: Path) -> None:
+    box = mailbox(tmp_path, a=message("front\n"))
+    with (box / "cur" / delivered(NOW, "a")).open("r+b") as file:
+        file.truncate(MAX_MESSAGE_BYTES + 10)
+    (listed,) = blocks(await call("mail_recent", context(tmp_path, account(box))))
+    assert listed["Snippet"] == "front"
+    assert listed["Limits"] == "only the first 67108864 of 67108874 bytes were read"
 
 
 async def test_messages_that_cannot_be_read_are_counted(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -162,6 +163,13 @@ def smtp_process(folder: Path, fault: str = "none", *options: str) -> Iterator[F
     finally:
         process.kill()
         process.communicate()
+
+
+def closed_port() -> int:
+    """A loopback port on which nobody listens."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
 
 
 def certificate(folder: Path) -> tuple[Path, Path]:

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tools.mail.addresses import Address
+from tools.mail.body import first_text
+from tools.mail.mime import parse_structure
 from tools.mail.parse import parse_message
 
 
@@ -29,6 +31,7 @@ def asserted(expected: dict[str, Any]) -> dict[str, Any]:
 def found(raw: bytes) -> dict[str, Any]:
     """The same fields as read from the bytes."""
     message = parse_message(raw)
+    first = first_text(parse_structure(raw).root)
     head = message.head
     automatic: dict[str, Any] = {"is": message.automatic is not None}
     if message.automatic is not None:
@@ -40,7 +43,7 @@ def found(raw: bytes) -> dict[str, Any]:
         "subject": head.subject,
         "date": None if head.date is None else head.date.isoformat(),
         "body": str(message.body),
-        "text60": " ".join(message.first_text.split())[:60].rstrip(),
+        "text60": " ".join(first.split())[:60].rstrip(),
         "attachments": [attachment.name for attachment in message.attachments],
         "nested_messages": message.nested_messages,
         "calendar_method": None if message.calendar is None else message.calendar.method,

@@ -12,6 +12,7 @@ from tools.mail.plain_text import tidy, unflow
 
 MAX_TEXT_CHARACTERS = 40_000_000
 MAX_ATTACHED_TEXT_DEPTH = 5
+_PREVIEWED_BYTES = 65_536
 
 _REPORTS = frozenset({"message/delivery-status", "message/disposition-notification"})
 
@@ -30,6 +31,7 @@ class _Reader:
     """Collects text up to a limit and remembers what was left out."""
 
     left: int = MAX_TEXT_CHARACTERS
+    part_bytes: int | None = None  # how much of a part is decoded; all of it if None
     capped: list[str] = field(default_factory=list)
 
     def take(self, text: str) -> str:
@@ -84,9 +86,18 @@ def full_text(root: Part) -> tuple[str, tuple[str, ...]]:
     return "\n\n".join(block for block in blocks if block), tuple(reader.capped)
 
 
-def part_text(part: Part) -> str:
-    """The decoded text of one text part."""
-    text = decode_text(part.decoded(), part.content.parameters.get("charset"))
+def preview(root: Part, characters: int) -> str:
+    """The beginning of the readable text; of a huge part only the front is decoded."""
+    reader = _Reader(left=characters, part_bytes=max(_PREVIEWED_BYTES, characters * 8))
+    return "\n\n".join(block for block in _blocks(root, 1, reader) if block)
+
+
+def part_text(part: Part, limit: int | None = None) -> str:
+    """The decoded text of one text part, or of as many whole lines as `limit` bytes hold."""
+    data = part.decoded(limit)
+    if limit is not None and limit < part.size_bytes:
+        data = data[: data.rfind(b"\n") + 1] or data
+    text = decode_text(data, part.content.parameters.get("charset"))
     if part.media_type == "text/html":
         return html_to_text(text)
     if part.content.parameters.get("format", "").lower() == "flowed":
@@ -104,7 +115,7 @@ def _blocks(part: Part, depth: int, reader: _Reader) -> list[str]:
     if part.children:
         return [block for child in part.children for block in _blocks(child, depth, reader)]
     if reader.left and (is_body_text(part) or part.media_type in _REPORTS):
-        return [reader.take(part_text(part).strip("\n").rstrip())]
+        return [reader.take(part_text(part, reader.part_bytes).strip("\n").rstrip())]
     return []
 
 

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from tools.mail.automatic import Automatic, Evidence, automatic
-from tools.mail.body import BodyKind, body_kind, first_text, full_text
+from tools.mail.body import BodyKind, body_kind, full_text, preview
 from tools.mail.charsets import decode_text
 from tools.mail.heads import Head, head_of
 from tools.mail.mime import Part, Structure, is_message, parse_structure
@@ -33,7 +33,7 @@ class CalendarNote:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MailMessage:
-    """A parsed message. `text` is whole; `first_text` is the first plain part alone.
+    """A parsed message. `text` is whole, or its beginning where only a preview was asked for.
 
     `capped` says, one line each, what was too large to be read.
     """
@@ -42,7 +42,6 @@ class MailMessage:
     automatic: Automatic | None
     body: BodyKind
     text: str
-    first_text: str
     attachments: tuple[Attachment, ...]
     nested_messages: int
     calendar: CalendarNote | None
@@ -54,6 +53,12 @@ def parse_message(raw: bytes) -> MailMessage:
     structure = parse_structure(raw)
     text, left_out = full_text(structure.root)
     return _message(structure, text, (*structure.capped, *left_out))
+
+
+def preview_message(raw: bytes, characters: int) -> MailMessage:
+    """The same with only the beginning of the text, quick whatever the size of the message."""
+    structure = parse_structure(raw)
+    return _message(structure, preview(structure.root, characters), structure.capped)
 
 
 def _message(structure: Structure, text: str, capped: tuple[str, ...]) -> MailMessage:
@@ -71,7 +76,6 @@ def _message(structure: Structure, text: str, capped: tuple[str, ...]) -> MailMe
         automatic=automatic(evidence),
         body=body_kind(root),
         text=text,
-        first_text=first_text(root),
         attachments=tuple(
             Attachment(name=part.filename, media_type=part.media_type, size_bytes=part.size_bytes)
             for part in parts

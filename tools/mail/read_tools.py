@@ -15,7 +15,7 @@ from tools.mail.settings import Mail, MailAccount
 from tools.mail.stored import MAX_MESSAGE_BYTES
 from tools.result import Item, ToolResult
 
-LISTED_BYTES_EACH = 262_144
+PREVIEW_CHARACTERS = 1_600
 MAX_THREAD_MESSAGES = 100
 
 
@@ -145,8 +145,8 @@ def _listed(answer: Answer, what: str, hint: str) -> ToolResult:
         return ToolResult.ok(f"No {what}.{notes}")
     blocks: list[str] = []
     items: list[Item] = []
-    for place, found in _placed(answer.found, LISTED_BYTES_EACH):
-        message = reader.open_front(found, LISTED_BYTES_EACH)
+    for place, found in _placed(answer.found):
+        message = reader.open_preview(found, PREVIEW_CHARACTERS)
         text = listing.block(found.head, message, place)
         blocks.append(text)
         items.append(_item(found, place, text))
@@ -159,7 +159,7 @@ def _whole(answer: Answer) -> ToolResult:
     left_out = len(answer.found) - len(shown)
     blocks: list[str] = []
     items: list[Item] = []
-    for place, found in _placed(shown, MAX_MESSAGE_BYTES):
+    for place, found in _placed(shown):
         message = reader.open_message(found)
         text = listing.whole(found.head, message, place)
         blocks.append(text)
@@ -169,7 +169,7 @@ def _whole(answer: Answer) -> ToolResult:
     return ToolResult.ok("\n\n".join([opening, *blocks]), external=True, items=items)
 
 
-def _placed(found: Sequence[Found], limit: int) -> Iterator[tuple[listing.Place, Found]]:
+def _placed(found: Sequence[Found]) -> Iterator[tuple[listing.Place, Found]]:
     """Each message with its place; of two that share a Message-ID the second shows its own."""
     claimed: dict[str, str] = {}
     for number, each in enumerate(found, start=1):
@@ -182,7 +182,7 @@ def _placed(found: Sequence[Found], limit: int) -> Iterator[tuple[listing.Place,
                 folder=each.stored.folder,
                 shown_id=each.head.id if owner == each.head.fingerprint else each.head.fingerprint,
                 size_bytes=each.stored.size_bytes,
-                read_bytes=min(limit, each.stored.size_bytes),
+                read_bytes=min(MAX_MESSAGE_BYTES, each.stored.size_bytes),
             ),
             each,
         )

@@ -11,13 +11,12 @@ from datetime import UTC, datetime, timedelta
 
 from tools.mail.folders import Folder, folders_of, list_folder
 from tools.mail.heads import Head
-from tools.mail.parse import MailMessage, parse_message
+from tools.mail.parse import MailMessage, parse_message, preview_message
 from tools.mail.read_cache import ReadCache
 from tools.mail.settings import MailAccount
 from tools.mail.stored import Stored, read_head_of, read_stored
 from tools.mail.threads import Entry, thread_of
 
-SEARCHED_BYTES_EACH = 1_000_000
 _CLOCK_SLACK = timedelta(days=1)
 
 
@@ -93,10 +92,10 @@ def open_message(found: Found) -> MailMessage | None:
         return None
 
 
-def open_front(found: Found, limit: int) -> MailMessage | None:
-    """The message as far as its first `limit` bytes tell, or None when it cannot be read."""
+def open_preview(found: Found, characters: int) -> MailMessage | None:
+    """The message with the beginning of its text, or None when it cannot be read."""
     try:
-        return parse_message(read_stored(found.stored, limit))
+        return preview_message(read_stored(found.stored), characters)
     except OSError:
         return None
 
@@ -196,8 +195,8 @@ def _with_words(
             return found, False, note
         if missing:
             bodies += 1
-            read_bytes += min(candidate.stored.size_bytes, SEARCHED_BYTES_EACH)
-            message = open_front(candidate, SEARCHED_BYTES_EACH)
+            read_bytes += candidate.stored.size_bytes
+            message = open_message(candidate)
             if message is None or _missing(missing, _body_text(message)):
                 continue
         found.append(candidate)
