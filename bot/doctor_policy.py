@@ -1,23 +1,12 @@
 """Checks of what the owner allows: what leaves the outbox unread, and names that mean nothing."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from bot.doctor_check import Check, Finding, Subject, fail, ok, warn
+from bot.packages import built_in_specs
 from outbox.settings import BUILTIN_SENDERS, Trifecta
-from tools.contract import ToolSpec
 from tools.errors import ManifestError
-from tools.manifest import MANIFEST_NAME, load_specs
 from tools.registry import matches_any
-
-_FLOORS = ("tools", "outbox", "triggers", "bot")
-
-
-def built_in_specs() -> list[ToolSpec]:
-    """Every tool that a package of the four floors declares. Raises: ManifestError."""
-    top = Path(__file__).parents[1]
-    manifests = (path for floor in _FLOORS for path in sorted((top / floor).rglob(MANIFEST_NAME)))
-    return [spec for path in manifests for spec in load_specs(path.parent)]
 
 
 def check_tools(subject: Subject) -> list[Finding]:

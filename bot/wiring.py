@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 from bot.errors import ConfigProblem, NotFound
 from bot.home import find_home
 from bot.logs import REDACTOR, redact, start_logging
+from bot.packages import built_in_specs
 from bot.secrets import Secrets
 from bot.settings import Settings, load_settings
 from outbox.journal import Store
 from outbox.process import current_process, is_surely_dead
-from outbox.settings import GateSettings, OutboxSettings, Trifecta
+from outbox.settings import BUILTIN_SENDERS, GateSettings, OutboxSettings, Trifecta
 from tools.contract import Phase
 from tools.ids import new_id
-from tools.registry import Entry, Registry
+from tools.registry import Entry, Registry, matches_any
 
 if TYPE_CHECKING:
     from bot.equipment import Workbench
@@ -36,8 +37,6 @@ if TYPE_CHECKING:
     from tools.mail.settings import Mail, SmtpServer
     from triggers.tables import Cause
     from triggers.ticker import Ticker
-
-PACKAGES = ("tools/files", "tools/mail", "tools/todo", "outbox")
 
 
 def new_boundary() -> str:
@@ -94,11 +93,7 @@ class House:
     @cached_property
     def registry(self) -> Registry:
         """Every tool there is. Raises: ManifestError, RegistryError."""
-        from tools.manifest import load_specs
-
-        root = Path(__file__).parent.parent
-        specs = [spec for package in PACKAGES for spec in load_specs(root / package)]
-        return Registry(Entry(spec) for spec in specs)
+        return Registry(Entry(spec) for spec in built_in_specs())
 
     @cached_property
     def gate_settings(self) -> GateSettings:
@@ -128,13 +123,33 @@ class House:
         """A moment as people and programs read it: RFC 3339 with the owner's offset."""
         return moment.astimezone(self.settings.timezone).isoformat(timespec="seconds")
 
+    def routed_to_nothing(self) -> tuple[str, ...]:
+        """Names under [outbox] that match no tool, of this version or of a later one.
+
+        Raises: ConfigProblem where `[outbox] strict` makes that an error.
+        """
+        settings = self.outbox_settings
+        known = [*self.registry.names, *BUILTIN_SENDERS]
+        dead = tuple(
+            pattern
+            for pattern in (*settings.tools, *settings.direct, *settings.publish)
+            if not any(matches_any(name, (pattern,)) for name in known)
+        )
+        if dead and settings.strict:
+            raise ConfigProblem(
+                f"{self.home.config}: [outbox] names {', '.join(dead)}, which matches no tool, and "
+                "strict = true; mend the name, or leave it out"
+            )
+        return dead
+
     def warnings(self) -> tuple[str, ...]:
         """What stands in every answer's footer while it is so."""
-        loose = [f"direct: {', '.join(self.outbox_settings.direct)}"]
-        allow = self.gate_settings.security.trifecta is Trifecta.ALLOW
-        return tuple(
-            (["trifecta = allow"] if allow else []) + (loose if self.outbox_settings.direct else [])
-        )
+        told = []
+        if self.gate_settings.security.trifecta is Trifecta.ALLOW:
+            told.append("trifecta = allow")
+        if self.outbox_settings.direct:
+            told.append(f"direct: {', '.join(self.outbox_settings.direct)}")
+        return tuple(told)
 
     def agent(self, name: str | None) -> AgentChoice:
         """The agent of that name, or the default one. Raises: NotFound."""

@@ -30,8 +30,14 @@ def add_run_options(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--read-only", action="store_true", help="change nothing; sends still stage")
 
 
-def tell_interrupted(house: House) -> None:
-    """Mend what dead processes left behind, and say which sessions were cut off."""
+def tell_at_start(house: House) -> None:
+    """Say what a start must not hide: routes to nothing, and sessions that were cut off.
+
+    What dead processes left behind is mended here. Raises: ConfigProblem for a route to nothing
+    where the owner wants that to be an error.
+    """
+    for name in house.routed_to_nothing():
+        say(f"warning: [outbox] names {name}, which matches no tool")
     for cause in house.recover():
         say(
             f"session {cause.session_id} was interrupted; go on with: "
@@ -67,7 +73,7 @@ async def run_until_stopped(
     house: House, request: RunRequest, args: argparse.Namespace, observer: Observer
 ) -> Mapping[str, Any]:
     """Run the prompt; the first Ctrl-C or SIGTERM stops it with what it has, the second at once."""
-    tell_interrupted(house)
+    tell_at_start(house)
     door = terminal_door(request.producer, yes=args.yes)
     how = posture(door, observer, read_only=args.read_only, model=args.model)
     return await stoppable(lambda stop: run_prompt(house, request, how, stop))

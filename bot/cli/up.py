@@ -5,7 +5,7 @@ import asyncio
 
 from bot.cli.exit_codes import DONE
 from bot.cli.output import plain, say
-from bot.cli.running import posture, stoppable
+from bot.cli.running import posture, stoppable, tell_at_start
 from bot.cli.watch import Silent
 from bot.commands.serve import serve
 from bot.wiring import open_house
@@ -21,6 +21,7 @@ def execute(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C: the run in flight is finished; the second signal leaves at once."""
     del args
     house = open_house()
+    tell_at_start(house)
     say("steward is up: it runs answers and rejections that wait, and verifies uncertain drafts.")
     how = posture(NobodyDoor("up"), Silent(), read_only=True, model=None)
 

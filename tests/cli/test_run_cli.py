@@ -96,6 +96,20 @@ def test_bad_words_get_one_line_that_says_what_now(
     assert refused.out == ""
 
 
+def test_a_route_to_nothing_warns_at_every_start_and_stops_it_where_strict(
+    scripted: Scripted,
+) -> None:
+    """O13"""
+    routes = '[outbox]\ntools = ["mail_*", "mial_send"]\n'
+    world = scripted([{"text": "Hi."}, {"text": "Hi."}], routes)
+    for _ in range(2):
+        assert "[outbox] names mial_send, which matches no tool" in world.steward("run", "Hi").err
+    config = world.home / "config.toml"
+    config.write_text(config.read_text().replace("[outbox]", "[outbox]\nstrict = true"))
+    assert "strict = true; mend the name" in world.steward("run", "Hi", code=1).err
+    assert len(world.steward("sessions", "list", "--json").json) == 2
+
+
 def test_without_a_model_the_owner_is_told_how_to_look_round(world: World) -> None:
     refused = world.steward("run", "Hi", code=1)
     assert "steward try" in refused.err
