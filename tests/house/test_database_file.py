@@ -270,8 +270,10 @@ def test_upgrading_what_is_current_changes_nothing(database: Database, tmp_path:
 
 def test_two_processes_that_make_one_database_agree_on_it(tmp_path: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from makers.house import make_database;"
-        "database = make_database(Path(sys.argv[1])); print(database.generation())"
+        "import sys; from pathlib import Path; from bot.database import open_database;"
+        "from makers.house import Place, make_home; home = make_home(Path(sys.argv[1]));"
+        "place = Place(home=home, database_path=home.database);"
+        "print(open_database(place).generation())"
     )
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     children = [
