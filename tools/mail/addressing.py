@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from tools.mail.addresses import Address, AddressError, checked_address, checked_mailbox
 from tools.mail.automatic import AutomaticKind
 from tools.mail.dates import format_date
-from tools.mail.heads import Head, is_synthetic, without_reply_marks
+from tools.mail.header_lines import is_writable_id
+from tools.mail.heads import Head, without_reply_marks
 from tools.mail.parse import MailMessage
 
 MAX_RECIPIENTS = 100
@@ -32,16 +33,13 @@ class Recipients:
     cc: tuple[Address, ...]
 
 
-def why_unanswerable(message: MailMessage) -> str | None:
-    """Which machine wrote the message, where an answer would reach nobody; else None."""
-    automatic = message.automatic
-    if automatic is None:
+def why_unanswerable(message: MailMessage) -> AutomaticKind | None:
+    """Which kind of machine wrote the message, where an answer would reach nobody; else None."""
+    if message.automatic is None:
         return None
-    if automatic.kind in _UNANSWERABLE:
-        return f"{automatic.kind} ({automatic.shown_by})"
-    if automatic.kind is AutomaticKind.NO_REPLY and not message.head.reply_to:
-        return f"{automatic.kind} ({automatic.shown_by})"
-    return None
+    kind = message.automatic.kind
+    unread = kind is AutomaticKind.NO_REPLY and not message.head.reply_to
+    return kind if unread or kind in _UNANSWERABLE else None
 
 
 def reply_recipients(head: Head, own: frozenset[str], *, reply_all: bool) -> Recipients:
@@ -50,7 +48,8 @@ def reply_recipients(head: Head, own: frozenset[str], *, reply_all: bool) -> Rec
     `own` are the case folded addresses of the owner. A message of the owner's own is answered to
     its recipients. To answers the sender and with `reply_all` everyone in To; Cc stays Cc.
 
-    Raises: AddressError when nobody is left to write to, or an address cannot be written to.
+    Raises: AddressError when nobody is left to write to, or an address cannot be written to. Its
+    text quotes nothing of the message: a refusal is steward's own word.
     """
     mine = any(address.key in own for address in head.sender)
     first = head.to if mine else (head.reply_to or head.sender)
@@ -77,25 +76,32 @@ def _without(addresses: Iterable[Address], own: frozenset[str]) -> tuple[Address
 def _checked(addresses: Iterable[Address]) -> tuple[Address, ...]:
     checked: dict[str, Address] = {}
     for each in addresses:
-        address = Address(name=each.name[:200], address=checked_address(each.address))
+        try:
+            address = Address(name=each.name[:200], address=checked_address(each.address))
+        except AddressError:
+            raise AddressError(
+                "one of its addresses cannot be written to; answer the sender only, or read it "
+                "and write with mail_send"
+            ) from None
         checked.setdefault(address.key, address)
     return tuple(checked.values())
 
 
 def reply_subject(subject: str | None) -> str:
     """The subject with exactly one "Re:", whatever language's marks it had."""
-    return f"Re: {without_reply_marks(subject or '')}".rstrip()
+    return f"Re: {' '.join(without_reply_marks(subject or '').split())}".rstrip()
 
 
 def reply_references(head: Head) -> tuple[str, ...]:
     """The whole References of an answer (RFC 5322 section 3.6.4), the answered message last.
 
-    Without References the message's only In-Reply-To stands in; an identifier made here is left
-    out, since nobody else knows it.
+    Without References the message's only In-Reply-To stands in. What cannot stand in a header is
+    left out.
     """
     eldest = head.references or (head.in_reply_to if len(head.in_reply_to) == 1 else ())
     chain = [each for each in eldest if each != head.message_id]
-    return tuple([*chain, head.message_id] if head.message_id else chain)
+    whole = [*chain, head.message_id] if head.message_id else chain
+    return tuple(each for each in whole if is_writable_id(each))
 
 
 def thread_root(head: Head) -> str:
@@ -133,6 +139,7 @@ def resolve_recipient(text: str, contacts: Mapping[str, str]) -> Address:
     return checked_mailbox(text)
 
 
-def outside_id(message_id: str | None) -> str:
-    """The identifier if other mail systems know it, else ""."""
-    return "" if message_id is None or is_synthetic(message_id) else message_id
+def answered_id(head: Head) -> str:
+    """The In-Reply-To of an answer: the Message-ID its sender gave, "" without a usable one."""
+    usable = head.message_id is not None and is_writable_id(head.message_id)
+    return head.message_id if usable and head.message_id else ""

@@ -15,7 +15,7 @@ from tools.mail import reader
 from tools.mail.addresses import Address, AddressError, checked_address
 from tools.mail.addressing import (
     MAX_RECIPIENTS,
-    outside_id,
+    answered_id,
     quoted,
     reply_recipients,
     reply_references,
@@ -25,10 +25,11 @@ from tools.mail.addressing import (
     why_unanswerable,
 )
 from tools.mail.args import AttachedFile, ReplyArgs, SendArgs, StagedMail
-from tools.mail.compose import wire_body
+from tools.mail.compose import AttachedBytes, compose, wire_body
 from tools.mail.folders import folders_of
 from tools.mail.header_lines import HeaderError, refuse_control
 from tools.mail.heads import bracketed
+from tools.mail.outgoing import outgoing_of
 from tools.mail.parameters import safe_filename
 from tools.mail.parse import MailMessage
 from tools.mail.reader import Found
@@ -106,7 +107,7 @@ def complete_reply(args: ReplyArgs, desk: Desk) -> Completed:
 def _chain(message: MailMessage) -> dict[str, Any]:
     return {
         "thread_id": thread_root(message.head),
-        "in_reply_to": outside_id(message.head.message_id),
+        "in_reply_to": answered_id(message.head),
         "references": list(reply_references(message.head)),
     }
 
@@ -239,7 +240,13 @@ def _source(mail: Mail, args: ReplyArgs) -> Found:
 def _completed(staged: StagedMail, account: MailAccount, now: datetime) -> Completed:
     """The arguments as JSON, and the Message-ID that names this mail for ever."""
     domain = checked_address(account.address).rpartition("@")[2]
-    return Completed(
-        args=staged.model_dump(by_alias=True, mode="json"),
-        delivery_key=f"<{new_id(now)}.{secrets.token_hex(6)}@{domain}>",
-    )
+    key = f"<{new_id(now)}.{secrets.token_hex(6)}@{domain}>"
+    empty = [
+        AttachedBytes(name=file.name, media_type=file.media_type, data=b"")
+        for file in staged.attachments
+    ]
+    try:  # a draft that could not be composed must not wait for the owner
+        compose(outgoing_of(staged, tuple(empty))[0], message_id=key, date=now)
+    except (AddressError, HeaderError) as error:
+        raise CompletionError(f"the mail cannot be written: {error}") from error
+    return Completed(args=staged.model_dump(by_alias=True, mode="json"), delivery_key=key)

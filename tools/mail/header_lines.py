@@ -47,11 +47,19 @@ def address_field(name: str, addresses: Sequence[Address]) -> bytes:
     return _folded(name, pieces)
 
 
+_ID = re.compile(r"<[!-;=?-~]{1,900}>")
+
+
+def is_writable_id(identifier: str) -> bool:
+    """True for an identifier that may stand in a header; real mail has others, too."""
+    return _ID.fullmatch(identifier) is not None
+
+
 def id_field(name: str, identifiers: Iterable[str]) -> bytes:
     """A field of `<...>` identifiers, one a line where they are long. Raises: HeaderError."""
     words = list(identifiers)
     for word in words:
-        if not re.fullmatch(r"<[!-;=?-~]{1,900}>", word):
+        if not is_writable_id(word):
             raise HeaderError(f"{name}: {word[:80]!r} is no identifier in angle brackets")
     return _folded(name, words)
 

@@ -16,11 +16,12 @@ from tools.contract import (
     Verification,
 )
 from tools.mail import sent_mail
-from tools.mail.addresses import Address, AddressError, checked_mailbox
+from tools.mail.addresses import AddressError
 from tools.mail.args import AttachedFile, ReplyArgs, SendArgs, StagedMail
 from tools.mail.completion import Desk, complete_reply, complete_send
-from tools.mail.compose import AttachedBytes, Outgoing, compose
+from tools.mail.compose import AttachedBytes, compose
 from tools.mail.header_lines import HeaderError
+from tools.mail.outgoing import outgoing_of
 from tools.mail.settings import Mail, MailAccount, is_loopback
 from tools.mail.smtp import Envelope, submit
 
@@ -97,7 +98,7 @@ async def deliver_mail(
         files = await asyncio.to_thread(
             _read_blobs, staged.attachments, ctx.need("blobs", BlobStore)
         )
-        outgoing, recipients = _outgoing(staged, files)
+        outgoing, recipients = outgoing_of(staged, files)
         date = ctx.now().astimezone(ctx.timezone)
         message = compose(outgoing, message_id=delivery_key, date=date)
     except ValidationError as error:
@@ -158,31 +159,6 @@ def _read_blobs(files: list[AttachedFile], blobs: BlobStore) -> tuple[AttachedBy
             raise BlobError(f"the attachment {file.name} changed: {error}") from error
         read.append(AttachedBytes(name=file.name, media_type=file.media_type, data=data))
     return tuple(read)
-
-
-def _outgoing(
-    staged: StagedMail, files: tuple[AttachedBytes, ...]
-) -> tuple[Outgoing, tuple[str, ...]]:
-    """The mail and its envelope recipients. Raises: AddressError."""
-    to, cc, bcc = (_mailboxes(each) for each in (staged.to, staged.cc, staged.bcc))
-    everyone = {address.key: address.address for address in (*to, *cc, *bcc)}
-    if not everyone:
-        raise AddressError("the draft has no recipient")
-    outgoing = Outgoing(
-        sender=checked_mailbox(staged.sender),
-        to=to,
-        cc=cc,
-        subject=staged.subject,
-        body=staged.body,
-        in_reply_to=staged.in_reply_to,
-        references=tuple(staged.references),
-        attachments=files,
-    )
-    return outgoing, tuple(everyone.values())
-
-
-def _mailboxes(entries: list[str]) -> tuple[Address, ...]:
-    return tuple(checked_mailbox(entry) for entry in entries)
 
 
 def _failed(detail: str) -> Delivery:
