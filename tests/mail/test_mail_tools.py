@@ -1,6 +1,7 @@
 """The mail tools as the registry hands them out: what a model reads, and what a draft becomes."""
 
 import base64
+import json
 import os
 import re
 from datetime import timedelta
@@ -15,6 +16,7 @@ from tools.arguments import ArgumentProblem, decode_arguments
 from tools.blobs import BlobStore
 from tools.contract import CompletionError, Sender, ToolContext
 from tools.mail import reader
+from tools.mail.heads import read_head
 from tools.mail.stored import MAX_MESSAGE_BYTES
 from tools.manifest import load_specs
 from tools.registry import Entry, Registry
@@ -554,3 +556,26 @@ def test_wrong_arguments_are_refused_before_anything_runs(name: str, arguments: 
     assert entry is not None
     with pytest.raises(ArgumentProblem):
         decode_arguments(entry.spec, arguments)
+
+
+async def test_every_public_message_can_be_answered_or_says_why_not(
+    tmp_path: Path, corpus: Path
+) -> None:
+    """E2: on mail this code has never seen; what is staged can also be composed and names a sender."""
+    files = sorted((corpus / "mail").iterdir())
+    box = mailbox(tmp_path, **{path.stem: path.read_bytes() for path in files})
+    ctx = context(tmp_path, account(box, smtp=server(2525)))
+    staged, refused = 0, 0
+    for path in files:
+        identifier = read_head(path.read_bytes()).fingerprint
+        arguments = json.dumps({"message_id": identifier, "body": "Thank you."})
+        try:
+            draft = await complete("mail_reply", ctx, arguments)
+        except CompletionError:
+            refused += 1
+            continue
+        staged += 1
+        assert draft["subject"].startswith("Re:")
+        assert all("@" in address for address in draft["to"])
+    assert staged + refused == len(files)
+    assert staged > 95
