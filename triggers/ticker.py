@@ -79,7 +79,7 @@ class Ticker:
         finally:
             if not running.done():
                 running.cancel()
-            ended = await self._ending(running)
+            ended = _told(await self._ending(running), keeping)
             for beside in (keeping, stopping):
                 beside.cancel()
             await asyncio.gather(keeping, stopping, return_exceptions=True)
@@ -107,6 +107,15 @@ class Ticker:
                 session, claim, status=ended.status, outcome=ended.outcome, now=self.now()
             )
         crash_point("cause.ended")
+
+
+def _told(ended: Ended, keeping: asyncio.Future[None]) -> Ended:
+    """The ending, with the reason where the lease could not be kept."""
+    if not keeping.done() or keeping.cancelled():
+        return ended
+    reason = keeping.exception()
+    log.warning("a lease was not kept: %s", reason, extra={"action": "lease-lost"})
+    return Ended(status=CauseStatus.INTERRUPTED, outcome={**ended.outcome, "error": str(reason)})
 
 
 def _interrupted(why: str) -> Ended:
