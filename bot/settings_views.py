@@ -1,13 +1,12 @@
 """Fills the lower floors' own settings from the configuration; secrets only where asked for."""
 
-from pathlib import Path
 
 from bot.errors import ConfigProblem
 from bot.secrets import Secrets
 from bot.settings import Settings
 from bot.settings_schema import SMTP_PORTS, MailKind, Smtp
-from bot.settings_schema import MailAccount as AccountEntry
 from outbox.settings import GateSettings, OutboxSettings, SecuritySettings
+from tools.mail.folders import sent_folder
 from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer, Tls
 
 # What an account of the tour names while no server runs: enough to draft, and nothing answers.
@@ -78,19 +77,9 @@ def _account(
         display_name=entry.display_name,
         aliases=entry.aliases,
         path=path,
-        sent=_sent_folder(path, entry),
+        sent=None if entry.sent is None else sent_folder(path, entry.sent),
         smtp=_smtp(entry.smtp, secrets, embedded),
     )
-
-
-def _sent_folder(path: Path, entry: AccountEntry) -> Path | None:
-    """`sent` is a folder beside or inside the mailbox: as written, or with Maildir++'s dot."""
-    if entry.sent is None:
-        return None
-    parent = path.parent if path.is_file() else path
-    dotted = parent / f".{entry.sent}"
-    plain = parent / entry.sent
-    return dotted if dotted.is_dir() and not plain.is_dir() else plain
 
 
 def _smtp(

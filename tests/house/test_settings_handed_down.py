@@ -1,5 +1,6 @@
 """What the lower floors are handed of the configuration, and when a secret is read for it."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,10 +90,10 @@ def test_an_account_arrives_whole_with_its_password(tmp_path: Path) -> None:
 
 
 def test_sent_is_found_under_either_name_and_beside_an_mbox(tmp_path: Path) -> None:
-    (tmp_path / "mail" / ".Sent").mkdir(parents=True)
+    for folder in ("cur", "new", "tmp"):
+        (tmp_path / "mail" / folder).mkdir(parents=True)
     assert handed(tmp_path, ACCOUNT).accounts[0].sent == tmp_path / "mail" / ".Sent"
-    (tmp_path / "mail" / ".Sent").rmdir()
-    (tmp_path / "mail").rmdir()
+    shutil.rmtree(tmp_path / "mail")
     (tmp_path / "mail").write_text("From ada\n")
     assert handed(tmp_path, ACCOUNT).accounts[0].sent == tmp_path / "Sent"
 
