@@ -38,6 +38,14 @@ def _waiting(session: Session) -> list[Finding]:
     ).one()
     if questions:
         found.append(ok(f"{questions} questions wait for you ('steward questions')"))
+    unrun = session.exec(
+        select(func.count()).where(
+            col(Cause.status) == CauseStatus.QUEUED, col(Cause.for_process).is_(None)
+        )
+    ).one()
+    if unrun:
+        text = f"{unrun} answers or rejections wait to reach their agent"
+        found.append(ok(f"{text} ('steward up' carries them out)"))
     dead = _causes_of_the_dead(session)
     if dead:
         text = f"{dead} runs belong to a process that has ended"

@@ -11,6 +11,7 @@ from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
+from bot.errors import ConfigProblem
 from bot.models import price
 from bot.models.chat_completions import ChatCompletions, ChatSettings
 from bot.models.contract import Model, ToolSchema, Usage
@@ -63,7 +64,12 @@ class Workbench:
         """Model, tools and gate for this session, while the context lasts. Raises: BotError."""
         async with AsyncExitStack() as stack:
             name = posture.model or row.model
-            entry = self.settings.models[name]
+            entry = self.settings.models.get(name)
+            if entry is None:
+                raise ConfigProblem(
+                    f"there is no [models.{name}] in {self.settings.home.config} any more; name "
+                    "one that is there with --model"
+                )
             model = await self._model(name, entry, stack)
             registry = offered(self.tools_of(row.agent), posture.mode, self.gate_settings.outbox)
             questions = QuestionService(posture.door, new_id)
@@ -156,6 +162,8 @@ def session_jail(settings: Settings, workspace: str, session_id: str) -> tuple[J
     spill = settings.home.spill / session_id
     spill.mkdir(mode=0o700, parents=True, exist_ok=True)
     is_own = root.is_relative_to(settings.home.work.resolve())
+    if is_own:
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
     jail = Jail(
         root=root,
         spill_dir=spill,

@@ -1,6 +1,5 @@
 """Fills the lower floors' own settings from the configuration; secrets only where asked for."""
 
-
 from bot.errors import ConfigProblem
 from bot.secrets import Secrets
 from bot.settings import Settings

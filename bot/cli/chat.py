@@ -10,8 +10,10 @@ from bot.cli.output import bold, dim, plain, say
 from bot.cli.running import add_run_options, is_present, run_until_stopped
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
+from bot.errors import BotError
 from bot.wiring import House, open_house
 from outbox.journal import Origin, Span
+from triggers.errors import TriggersError
 
 LEAVE = ("/quit", "/exit", "/q")
 HELP = "Type and press Enter. /new starts a new session, /quit (or Ctrl-D) leaves."
@@ -40,7 +42,7 @@ def execute(args: argparse.Namespace) -> int:
         elif words == "/help":
             say(HELP)
         elif words:
-            session = _answer(house, args, words, session, typed=typed)
+            session = _answered(house, args, words, session, typed=typed)
     if session is not None:
         say(dim(f"go on with: steward chat --resume {session}"))
     return DONE
@@ -56,6 +58,17 @@ def _next_line(*, typed: bool) -> str | None:
     except EOFError:
         print(file=sys.stderr)
         return None
+
+
+def _answered(
+    house: House, args: argparse.Namespace, words: str, session: str | None, *, typed: bool
+) -> str | None:
+    """As `_answer`; what cannot be answered is said, and the talk goes on."""
+    try:
+        return _answer(house, args, words, session, typed=typed)
+    except (BotError, TriggersError) as problem:
+        say(f"steward chat: {plain(str(problem))}")
+        return session
 
 
 def _answer(

@@ -12,9 +12,14 @@ from bot.cli.output import dim, plain, print_json, say
 from bot.cli.running import add_run_options, run_until_stopped
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
-from bot.errors import UsageProblem
+from bot.errors import BotError, UsageProblem
+from bot.limits import StopCause
+from bot.outcome import RunOutcome
 from bot.wiring import House, open_house
 from outbox.journal import Origin, Span
+from tools.errors import ToolsError
+from tools.taint import CLEAN
+from triggers.errors import TriggersError
 
 CODES = {"answered": DONE, "parked": PARKED, "refused": REFUSED, "error": ERROR}
 
@@ -48,7 +53,12 @@ def execute(args: argparse.Namespace) -> int:
     house = open_house()
     watching = sys.stdout.isatty() and not args.json
     observer = Watching() if watching else Silent()
-    report = asyncio.run(run_until_stopped(house, request, args, observer))
+    try:
+        report = asyncio.run(run_until_stopped(house, request, args, observer))
+    except (BotError, TriggersError, ToolsError) as problem:
+        if args.json:
+            print_json(never_begun(str(problem)))
+        raise
     if args.json:
         print_json(report)
     else:
@@ -70,6 +80,12 @@ def tell_report(report: Mapping[str, Any], observer: Watching | Silent, house: H
         say(f"waiting for you: steward outbox show {draft}")
     if "turns" in report:
         say(dim(footer(report, house.warnings())))
+
+
+def never_begun(error: str) -> dict[str, Any]:
+    """The report of a run that could not begin: no session, nothing counted, and why."""
+    outcome = RunOutcome(stop_cause=StopCause.ERROR, error=error)
+    return {**outcome.as_json(), "session": None, "taint": CLEAN.flags()}
 
 
 def exit_code(report: Mapping[str, Any]) -> int:

@@ -49,6 +49,12 @@ def test_a_report_is_printed_on_failure_too(world: World) -> None:
     assert "127.0.0.1:9" in report["error"]
 
 
+def test_a_run_that_could_not_begin_prints_a_report_too(scripted: Scripted) -> None:
+    done = scripted([]).steward("run", "Hi", "--json", "--agent", "nobody", code=1)
+    assert (done.json["session"], done.json["stop_cause"]) == (None, "error")
+    assert "no agent 'nobody'" in done.json["error"]
+
+
 def test_piped_text_arms_both_legs_and_the_typed_words_none(scripted: Scripted) -> None:
     """L10"""
     world = scripted([{"text": "Summed up."}, {"text": "Hello."}])

@@ -262,6 +262,9 @@ def test_what_waits_and_what_nobody_finishes_is_counted(tmp_path: Path) -> None:
     assert waiting == {
         "1 drafts may or may not have been sent": Level.WARN,
         "1 drafts wait for you ('steward outbox')": Level.OK,
+        "1 answers or rejections wait to reach their agent ('steward up' carries them out)": (
+            Level.OK
+        ),
         "2 runs belong to a process that has ended": Level.WARN,
     }
 
