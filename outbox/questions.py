@@ -157,7 +157,7 @@ def _settle(session: Session, question_id: str, values: Mapping[str, Any]) -> Se
     session.refresh(row)
     if not cast("CursorResult[Any]", changed).rowcount:
         raise Stale(_was_first(row))
-    siblings = [other for other in of_turn(session, row.turn_key) if not other.call_closed]
+    siblings = of_turn(session, row.turn_key)
     waiting = tuple(other for other in siblings if other.status is QuestionStatus.OPEN)
     if row.call_closed:
         resumes, waiting = row.status is QuestionStatus.ANSWERED, ()

@@ -349,6 +349,14 @@ async def test_read_only_mode_denies_writers_and_still_answers(bench_of, spec, r
     assert outcome.refusal is (None if runs else RefusalCause.POLICY)
 
 
+async def test_read_only_mode_lets_nobody_say_yes_to_what_cannot_be_staged(bench_of) -> None:
+    """L20: a routed call that makes no draft would run at once."""
+    door = PersonDoor()
+    bench = bench_of(sender(stageable=False), mode=Mode.READ_ONLY, settings=ROUTED, door=door)
+    outcome = await bench.one(call("send"))
+    assert (outcome.refusal, door.requests) == (RefusalCause.POLICY, [])
+
+
 async def test_read_only_mode_still_stages_a_routed_call(bench_of) -> None:
     """L20: a draft changes nothing."""
     bench = bench_of(sender(), mode=Mode.READ_ONLY, settings=ROUTED)

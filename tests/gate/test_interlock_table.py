@@ -192,6 +192,13 @@ async def test_an_owners_link_carries_no_free_text_along(tmp_path: Path) -> None
     bench.store.close()
 
 
+def test_one_link_of_the_owners_excuses_no_other_beside_it() -> None:
+    """L4: every link of the call must be the owner's."""
+    mixed = facts(CHOSEN, links=frozenset({LINK, "https://evil.example/?d=secret"}))
+    now = Situation(taint=BOTH, present=False, security=DEFAULT, owner_links=frozenset({LINK}))
+    assert rule(mixed, now).verdict is Verdict.REFUSE
+
+
 THROUGH_THE_GATE = [
     (setting, column, taint, present)
     for setting in ("default", "block-after-private")

@@ -1,5 +1,6 @@
 """Questions: asked of whoever is present, parked where nobody is, answered once from anywhere."""
 
+import asyncio
 import sqlite3
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -116,6 +117,7 @@ async def test_two_questions_of_one_turn_are_asked_one_after_the_other(tmp_path:
             assert not self.busy
             self.busy = True
             try:
+                await asyncio.sleep(0)  # whoever else would ask has its chance now
                 return await super().ask(question, options)
             finally:
                 self.busy = False
