@@ -27,11 +27,11 @@ def normal_link(link: str) -> str | None:
         port = parts.port
     except ValueError:
         return None
-    scheme, host = parts.scheme.lower(), parts.hostname
+    scheme, host = parts.scheme.lower(), (parts.hostname or "").rstrip(".")
     if scheme not in _DEFAULT_PORTS or not host:
         return None
     user = parts.netloc.rpartition("@")[0]
-    place = f"[{host}]" if ":" in host else host.rstrip(".")
+    place = f"[{host}]" if ":" in host else host
     shown_port = "" if port in (None, _DEFAULT_PORTS[scheme]) else f":{port}"
     netloc = f"{user}@{place}{shown_port}" if user else f"{place}{shown_port}"
     return parts._replace(scheme=scheme, netloc=netloc, path=parts.path or "/").geturl()

@@ -21,6 +21,7 @@ from outbox.links import links_in, normal_link, only_links
         ("javascript:alert(1)", None),
         ("example.org", None),
         ("https://", None),
+        ("https://./", None),
         ("https://example.org\\\\@evil.example/", None),
         ("https://example.org/a b", None),
         ("https://example.org/a\tb", None),
