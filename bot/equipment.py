@@ -73,7 +73,8 @@ class Workbench:
             model = await self._model(name, entry, stack)
             registry = offered(self.tools_of(row.agent), posture.mode, self.gate_settings.outbox)
             questions = QuestionService(posture.door, new_id)
-            budget = self.settings.config.tools.output_budget_bytes
+            configured = self.settings.config.tools.output_budget_bytes
+            budget = configured or budget_for(model.context_window)
             parts = GateParts(
                 registry=registry,
                 journal=journal,
@@ -84,9 +85,9 @@ class Workbench:
                 stager=self.stager,
                 files=self.files,
                 questions=questions,
-                context=self._contexts(row, registry, {"questions": questions}),
+                context=self._contexts(row, registry, budget, {"questions": questions}),
                 redact=self.redact,
-                output_budget_bytes=budget or budget_for(model.context_window),
+                output_budget_bytes=budget,
                 boundary=self.boundary,
                 now=self.now,
                 new_id=new_id,
@@ -131,7 +132,7 @@ class Workbench:
         return frozenset().union(*typed)
 
     def _contexts(
-        self, row: SessionRow, registry: Registry, own: Mapping[str, object]
+        self, row: SessionRow, registry: Registry, budget: int, own: Mapping[str, object]
     ) -> Callable[[ToolCall, int], ToolContext]:
         jail, spill = session_jail(self.settings, row.workspace, row.id)
 
@@ -141,7 +142,7 @@ class Workbench:
             return ToolContext(
                 jail=jail,
                 spill_dir=spill,
-                output_budget_bytes=self.settings.config.tools.output_budget_bytes,
+                output_budget_bytes=budget,
                 session_id=row.id,
                 producer=row.producer,
                 agent=row.agent,

@@ -45,7 +45,9 @@ class ScriptedModel:
     seen: list[list[object]] = field(default_factory=list)
     streaming: asyncio.Event = field(default_factory=asyncio.Event)
 
-    async def respond(self, request: Request) -> AsyncGenerator[TextDelta | ReasoningDelta | Reply, None]:
+    async def respond(
+        self, request: Request
+    ) -> AsyncGenerator[TextDelta | ReasoningDelta | Reply, None]:
         """The next answer of the script."""
         said = self.script[min(len(self.requests), len(self.script) - 1)]
         self.requests.append(request)

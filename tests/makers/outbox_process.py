@@ -21,8 +21,11 @@ from outbox.tables import DraftStatus
 from tools.crashpoint import install_hook
 
 
-async def approve_all(world: World, name: str) -> dict[str, Any]:
-    """Ids this process sent, and those it was told somebody else had decided."""
+async def approve_all(world: World, name: str, *, meets: bool) -> dict[str, Any]:
+    """Ids this process sent, and those it was told somebody else had decided.
+
+    With `meets` it says "first" after its first one and goes on when a line arrives.
+    """
     sent, lost = [], {}
     with world.store.read() as session:
         drafts = list_page(session, limit=500)
@@ -36,6 +39,9 @@ async def approve_all(world: World, name: str) -> dict[str, Any]:
         else:
             if released.draft.status is DraftStatus.SENT:
                 sent.append(draft.id)
+                if meets and len(sent) == 1:
+                    print("first", flush=True)
+                    sys.stdin.readline()
     return {"sent": sent, "lost": lost}
 
 
@@ -51,7 +57,9 @@ async def work(world: World, name: str, task: str) -> dict[str, Any]:
     """One of the tasks."""
     match task:
         case "approve":
-            return await approve_all(world, name)
+            return await approve_all(world, name, meets=False)
+        case "meet":
+            return await approve_all(world, name, meets=True)
         case "stage":
             return {"draft": (await world.stage()).draft_id}
         case "recover":

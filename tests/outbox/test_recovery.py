@@ -49,6 +49,10 @@ class Child:
         self.process.stdin.flush()
         return self
 
+    def meet(self):
+        """It has sent one, and waits so that neither is done before the other has begun."""
+        assert self.process.stdout.readline() == "first\n"
+
     def result(self):
         out, _ = self.process.communicate(timeout=60)
         assert self.process.returncode == 0
@@ -62,14 +66,16 @@ class Child:
 def test_two_processes_approving_the_same_hundred_drafts_deliver_each_once(world):
     """O15."""
     ids = {world.put().id for _ in range(100)}
-    one, other = Child(world, "one", "approve"), Child(world, "other", "approve")
-    one.begin()
-    other.begin()
+    one, other = Child(world, "one", "meet"), Child(world, "other", "meet")
+    for child in (one, other):
+        child.begin()
+    for child in (one, other):
+        child.meet()
+    for child in (one, other):
+        child.begin()
     results = {"one": one.result(), "other": other.result()}
     assert Counter(world.server.taken()) == Counter(f"<{ident}@home.example>" for ident in ids)
     assert sorted(results["one"]["sent"] + results["other"]["sent"]) == sorted(ids)
-    assert results["one"]["sent"], "the two never met"
-    assert results["other"]["sent"], "the two never met"
     for name, rival in (("one", "other"), ("other", "one")):
         assert set(results[name]["lost"]) == set(results[rival]["sent"])
         for told in results[name]["lost"].values():
