@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import outbox
 from makers.outbox import OWNER, SHAPE, World, a_draft, now
 from outbox.attempts import DEADLINE, all_attempts, next_verify_at
 from outbox.errors import NotAllowed, Stale
-from outbox.process import ProcessId, current_process
+from outbox.process import ProcessId, current_process, identify, is_surely_dead
 from outbox.recovery import Finding, Reconciled, Verifier, reconcile, settle
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
 
@@ -222,13 +223,68 @@ def test_a_draft_whose_process_may_live_is_left_alone_until_its_deadline(world, 
     assert world.draft(late.id).error == "no answer came before the deadline"
 
 
-def test_a_process_that_only_reuses_the_number_of_a_dead_one_is_not_it(world):
-    """O8."""
+@pytest.mark.parametrize("ticks", [-1, 1], ids=["older", "younger"])
+def test_a_process_that_only_reuses_the_number_of_a_dead_one_is_not_it(world, ticks):
+    """O8: also where the two began within one hundredth of a second."""
     here = current_process()
-    older = ProcessId(host=here.host, boot=here.boot, pid=here.pid, started=here.started - 100_000)
-    assert settled(world) == []
-    draft = flying(world, older)
+    draft = flying(world, replace(here, started=here.started + ticks))
     assert settled(world) == [draft.id]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the kernel's own counts are Linux's")
+def test_no_step_of_the_clock_makes_a_living_process_a_dead_one():
+    """O8: boot and start are the kernel's own, and no time of day is in them."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    try:
+        mine = identify(child.pid)
+        stat = Path(f"/proc/{child.pid}/stat").read_text()
+        assert mine.kernel == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        assert mine.started == int(stat.rpartition(")")[2].split()[19])
+        assert ProcessId.parse(str(mine)) == mine
+        assert not is_surely_dead(str(mine))
+    finally:
+        child.kill()
+        child.communicate()
+    assert is_surely_dead(str(mine))
+    with pytest.raises(ProcessLookupError):
+        identify(child.pid)
+
+
+def test_a_process_that_ended_and_was_not_collected_is_dead():
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
+    mine = str(identify(child.pid))
+    os.kill(child.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
+    assert is_surely_dead(mine)
+    child.communicate()
+
+
+BARE = ProcessId(host="attic", boot="b1", pid=2**30, started=1)
+
+
+@pytest.mark.parametrize(
+    ("changes", "here", "dead"),
+    [
+        ({}, BARE, True),
+        ({"boot": "b0"}, BARE, True),
+        ({"host": "cellar", "boot": "b0"}, BARE, False),
+        ({"boot": "b1:77"}, BARE, False),
+        ({}, replace(BARE, boot="b1:77"), False),
+        ({"boot": "b1:78"}, replace(BARE, boot="b1:77"), False),
+        ({"boot": "b1:77"}, replace(BARE, boot="b1:77"), True),
+        ({"boot": "b0:77"}, BARE, False),
+        ({"boot": "b0:77"}, replace(BARE, boot="b1:77"), False),
+        ({"boot": "-"}, replace(BARE, boot="-"), True),
+    ],
+    ids=[
+        "gone", "before a reboot", "another machine", "in a container", "outside of mine",
+        "in another container", "in this container", "in a container before a reboot",
+        "in a container of perhaps another machine", "no boot id",
+    ],
+)  # fmt: skip
+def test_only_what_can_be_seen_from_here_is_called_dead(changes, here, dead):
+    """O8: no such process id lives here, yet that proves something only where ids mean the same."""
+    assert is_surely_dead(str(replace(BARE, **changes)), seen_from=here) is dead
 
 
 # --- asking the destination
