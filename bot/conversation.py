@@ -51,8 +51,9 @@ class Conversation:
         return not self.waiting and not said_last
 
     def absorb_words(self, text: str) -> None:
-        """Append words to the model. They may only stand where no call is open."""
-        assert not self.waiting, "words between a call and its result"
+        """Append words to the model. Raises: ValueError where a call still lacks its result."""
+        if self.waiting:
+            raise ValueError(f"words between a call and its result in {self.session_id}")
         self.messages.append(UserMessage(text=text))
 
     def absorb_answer(self, message: AssistantMessage) -> None:

@@ -101,8 +101,15 @@ class Workbench:
             )
 
     async def _model(self, name: str, entry: ModelEntry, stack: AsyncExitStack) -> Model:
-        if entry.kind is ModelKind.REHEARSAL:
-            return RehearsalModel(name, context_window=entry.context_window)
+        match entry.kind:
+            case ModelKind.REHEARSAL:
+                return RehearsalModel(name, context_window=entry.context_window)
+            case ModelKind.OPENAI:
+                return await self._chat_completions(name, entry, stack)
+            case ModelKind.OPENAI_RESPONSES | ModelKind.ANTHROPIC:
+                raise ConfigProblem(f'[models.{name}] kind = "{entry.kind}" is not built yet')
+
+    async def _chat_completions(self, name: str, entry: ModelEntry, stack: AsyncExitStack) -> Model:
         assert entry.model is not None, "an entry of this kind without a model does not load"
         client = await stack.enter_async_context(new_client())
         settings = ChatSettings(

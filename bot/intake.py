@@ -18,6 +18,7 @@ from bot.tables import Event, EventKind
 from bot.transcript import RunJournal, result_data, spans_data
 from outbox import questions
 from outbox.journal import Origin, Span
+from outbox.policy import Mode
 from outbox.tables import Question
 from tools.contract import ToolCall
 from tools.result import ToolResult
@@ -39,7 +40,9 @@ class Moment:
 
     now: datetime
     zone: ZoneInfo
+    door: str
     attended: bool
+    mode: Mode
     boundary: Callable[[], str]
 
 
@@ -47,6 +50,7 @@ def begin(journal: RunJournal, conversation: Conversation, claim: Claim, moment:
     """Write what the cause says into the transcript and the conversation, in one transaction."""
     with journal.effect() as session:
         into = _Intake(session, journal, conversation, moment)
+        into.started(claim)
         into.repair()
         match claim.kind:
             case CauseKind.PROMPT:
@@ -76,6 +80,17 @@ class _Intake:
     conversation: Conversation
     moment: Moment
 
+    def started(self, claim: Claim) -> None:
+        """Why this run began, where, and what it may do."""
+        data = {
+            "cause": claim.kind.value,
+            "attempt": claim.attempt,
+            "door": self.moment.door,
+            "present": self.moment.attended,
+            "mode": self.moment.mode.value,
+        }
+        self.journal.write(self.session, EventKind.RUN_STARTED, data)
+
     def repair(self) -> None:
         """Close calls that a dead process left without a result, once."""
         for call in self.conversation.broken_tail:
@@ -96,11 +111,14 @@ class _Intake:
 
     def answers(self, claim: Claim) -> None:
         """Each answer becomes the result of the call that asked; a late one is the owner's words."""
-        if not claim.payload["late"]:
-            self._close_parked()
-        elif not self._has_prompt(claim):
-            row = questions.find(self.session, claim.payload["question"])
-            self._say(_late_answer_spans(row), self._notes(), CLEAN)
+        waited = bool(self.conversation.waiting)
+        self._close_parked()
+        if claim.payload["late"]:
+            if not self._has_prompt(claim):
+                row = questions.find(self.session, claim.payload["question"])
+                self._say(_late_answer_spans(row), self._notes(), CLEAN)
+        elif waited:
+            self._tell_moment()
 
     def decisions(self, claim: Claim) -> None:
         """The owner's rejections, with their reasons, reach the agent that drafted."""
@@ -125,11 +143,15 @@ class _Intake:
                 self._result(call, questions.call_result(row), CLEAN)
 
     def _notes(self) -> list[str]:
-        """What was noted for this session since its last prompt, such as what the owner released."""
+        """What was noted since the session's last run began, such as what the owner released."""
         mine = col(Event.session_id) == self.conversation.session_id
         last = (
             select(Event.seq)
-            .where(mine, col(Event.kind) == EventKind.PROMPT)
+            .where(
+                mine,
+                col(Event.kind) == EventKind.RUN_STARTED,
+                col(Event.run_id) != self.journal.run_id,
+            )
             .order_by(col(Event.seq).desc())
             .limit(1)
         )
@@ -153,11 +175,20 @@ class _Intake:
         self.conversation.taint = self.conversation.taint.merge(taint)
         self.conversation.absorb_result(tool_message(data))
 
+    def _tell_moment(self) -> None:
+        """After results that came late: the time, whether somebody is there, what happened since."""
+        text = prompt_text(
+            (), head=self._head(), notes=self._notes(), boundary=self.moment.boundary()
+        )
+        self.journal.write(self.session, EventKind.NUDGE, {"text": text})
+        self.conversation.absorb_words(text)
+
+    def _head(self) -> list[str]:
+        clock = clock_line(self.moment.now, self.moment.zone)
+        return [clock] if self.moment.attended else [clock, UNATTENDED]
+
     def _say(self, spans: Sequence[Span], notes: Sequence[str], taint: Taint) -> None:
-        head = [clock_line(self.moment.now, self.moment.zone)]
-        if not self.moment.attended:
-            head.append(UNATTENDED)
-        text = prompt_text(spans, head=head, notes=notes, boundary=self.moment.boundary())
+        text = prompt_text(spans, head=self._head(), notes=notes, boundary=self.moment.boundary())
         data = {"text": text, "spans": spans_data(spans)}
         self.journal.write(self.session, EventKind.PROMPT, data, taint)
         self.conversation.taint = self.conversation.taint.merge(taint)

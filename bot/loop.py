@@ -224,6 +224,7 @@ class _Run:
     def _nudge(self, reply: Reply) -> StopCause | None:
         if self._nudges >= NUDGES_AT_MOST:
             self.outcome.answer = NO_ANSWER.format(times=self._nudges + 1)
+            self.parts.observer.text(self.outcome.answer)
             return StopCause.EMPTY
         self._nudges += 1
         self._tell(EventKind.NUDGE, NUDGE_REASONING if reply.message.reasoning else NUDGE_EMPTY)

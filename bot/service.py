@@ -23,7 +23,7 @@ from bot.loop import LoopParts, Observer, Steering
 from bot.models.contract import Model, ToolSchema, Usage
 from bot.outcome import RunOutcome
 from bot.tables import Event, EventKind, SessionRow
-from bot.transcript import RunJournal, lines
+from bot.transcript import RunJournal, lines, session_taint
 from outbox.approval import Door
 from outbox.gate import Gate
 from outbox.journal import Store
@@ -97,15 +97,16 @@ class Service:
         moment = Moment(
             now=self.now(),
             zone=self.zone,
+            door=self.posture.door.name,
             attended=self.posture.door.present,
+            mode=self.posture.mode,
             boundary=self.boundary,
         )
         intake.begin(journal, conversation, lease.claim, moment)
         crash_point("run.begun")
         if not conversation.awaits_model:
-            # a sibling question is still open, or another run has said all there was to say
-            stop = StopCause.PARKED if conversation.waiting else StopCause.ANSWERED
-            return self._end(journal, conversation, RunOutcome(stop_cause=stop))
+            # the run of other words has carried the answer already
+            return self._end(journal, RunOutcome())
         async with self.workshop.equipped(row, journal, self.posture) as equipment:
             parts = LoopParts(
                 model=equipment.model,
@@ -120,7 +121,7 @@ class Service:
                 clock=time.monotonic,
             )
             outcome = await loop.run(conversation, parts)
-        return self._end(journal, conversation, outcome)
+        return self._end(journal, outcome)
 
     def _open(self, session_id: str) -> tuple[SessionRow, Conversation]:
         with self.store.read() as session:
@@ -133,13 +134,15 @@ class Service:
             replay(conversation, lines(session, row.id))
         return row, conversation
 
-    def _end(self, journal: RunJournal, conversation: Conversation, outcome: RunOutcome) -> Ended:
-        report = {
-            **outcome.as_json(),
-            "session": conversation.session_id,
-            "taint": conversation.taint.flags(),
-        }
+    def _end(self, journal: RunJournal, outcome: RunOutcome) -> Ended:
+        """Write the end. The taint is the transcript's, which also knows a turn that was cut off."""
         with journal.record() as session:
+            taint = session_taint(session, journal.session_id)
+            report = {
+                **outcome.as_json(),
+                "session": journal.session_id,
+                "taint": taint.flags(),
+            }
             journal.write(session, EventKind.RUN_ENDED, report)
         crash_point("run.ended")
         return Ended(status=_status(outcome.stop_cause), outcome=report)
@@ -156,15 +159,23 @@ def _status(stop: StopCause) -> CauseStatus:
 
 
 def had_effect(session: Session, cause: Cause) -> bool:
-    """True if anything outside the transcript may have come of the cause's last claim.
+    """True if anything outside the transcript may have come of the cause's run so far.
 
-    That is a started call, a parked question, a draft, or an end that was written down.
+    That is a started call, a parked question, a draft, or an end that was written down. A draft is
+    known by its call, whose result is a line of this very run; no clock is asked.
     """
     effects = (EventKind.STARTED, EventKind.PARKED, EventKind.RUN_ENDED)
     mine = (col(Event.session_id) == cause.session_id, col(Event.run_id) == cause.id)
     started = select(Event.seq).where(*mine, col(Event.kind).in_(effects))
     if session.exec(started).first() is not None:
         return True
-    since = cause.claimed_at or cause.created_at
-    drafted = (col(Draft.session_id) == cause.session_id, col(Draft.created_at) >= since)
-    return session.exec(select(Draft.id).where(*drafted)).first() is not None
+    results = select(Event.data).where(*mine, col(Event.kind) == EventKind.RESULT)
+    calls = {data["call_id"] for data in session.exec(results)}
+    drafted = select(Draft.call_id).where(col(Draft.session_id) == cause.session_id)
+    return not calls.isdisjoint(session.exec(drafted))
+
+
+def cut_short(status: CauseStatus, error: str) -> Ended:
+    """How a run ends that could not report: stopped, taken over, or broken."""
+    stop = StopCause.ERROR if status is CauseStatus.FAILED else StopCause.CANCELLED
+    return Ended(status=status, outcome=RunOutcome(stop_cause=stop, error=error).as_json())

@@ -195,6 +195,7 @@ class Limits(Section):
 NOT_BUILT: dict[str, frozenset[str] | None] = {
     # a dotted path, * for any name or number; the values that are not built, None for all
     "models.*.kind": frozenset({"openai-responses", "anthropic"}),
+    "models.*.fallback": None,
     "agents.*.inbound": None,
     "agents.*.wake": None,
     "agents.*.may_message": None,

@@ -1,13 +1,13 @@
 """The append-only transcript: written as things happen, each line with the taint it brought.
 
 What the lines hold (`Event.data`):
-  prompt, steering  text (as the model reads it), spans [{origin, text}]
-  assistant         text, reasoning, calls, producer, extra, finish, usage, cost_usd
+  prompt, steering  text (as the model reads it), spans [{origin, text, source}]
+  assistant         text, reasoning, calls, producer, extra, finish, usage
   started           call_id, tool
   result            call_id, tool, text, is_error, external, typed_by_owner, items
   parked            call_id, tool, question_id
   nudge, note       text
-  run-started       kind, attempt, door, mode, model      run-ended  stop_cause and the counts
+  run-started       cause, attempt, door, present, mode    run-ended  stop_cause and the counts
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from outbox.journal import Origin, ReadItem, Span, Store
 from tools.contract import ToolCall
 from tools.output import strip_wrapper
 from tools.result import Item, ToolResult
-from tools.taint import CLEAN, Taint
+from tools.taint import CLEAN, Taint, taint_from_json
 from triggers.lease import Lease
 
 ITEMS_AT_MOST = 20
@@ -132,7 +132,14 @@ def result_data(call: ToolCall, result: ToolResult) -> dict[str, Any]:
 
 def spans_data(spans: Sequence[Span]) -> list[dict[str, str]]:
     """How words and whose they are stand in a `prompt` or `steering` line."""
-    return [{"origin": span.origin.value, "text": span.text} for span in spans]
+    return [
+        {"origin": span.origin.value, "text": span.text, "source": span.source} for span in spans
+    ]
+
+
+def session_taint(session: Session, session_id: str) -> Taint:
+    """What has entered this session so far; a line without a record is unknown, and so both."""
+    return CLEAN.merge(*(taint_from_json(event.taint) for event in lines(session, session_id)))
 
 
 class TranscriptText:
@@ -170,7 +177,12 @@ def _spans_of(event: Event) -> Iterator[Span]:
     match event.kind:
         case EventKind.PROMPT | EventKind.STEERING:
             for span in event.data["spans"]:
-                yield Span(seq=event.seq, origin=Origin(span["origin"]), text=span["text"])
+                yield Span(
+                    seq=event.seq,
+                    origin=Origin(span["origin"]),
+                    text=span["text"],
+                    source=span["source"],
+                )
         case EventKind.ASSISTANT:
             yield Span(seq=event.seq, origin=Origin.AGENT, text=event.data["text"])
         case EventKind.RESULT:

@@ -19,6 +19,7 @@ from bot.logs import REDACTOR, redact, start_logging
 from bot.packages import built_in_specs
 from bot.secrets import Secrets
 from bot.settings import Settings, load_settings
+from bot.settings_schema import DEFAULT_AGENT, ModelKind
 from outbox.journal import Store
 from outbox.process import current_process, is_surely_dead
 from outbox.settings import BUILTIN_SENDERS, GateSettings, OutboxSettings, Trifecta
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from tools.mail.settings import Mail, SmtpServer
     from triggers.tables import Cause
     from triggers.ticker import Ticker
+
+
+BUILT_MODELS = frozenset({ModelKind.OPENAI, ModelKind.REHEARSAL})
 
 
 def new_boundary() -> str:
@@ -153,8 +157,6 @@ class House:
 
     def agent(self, name: str | None) -> AgentChoice:
         """The agent of that name, or the default one. Raises: NotFound."""
-        from bot.settings_schema import DEFAULT_AGENT
-
         wanted = name or DEFAULT_AGENT
         entry = self.settings.agents.get(wanted)
         if entry is None:
@@ -173,10 +175,29 @@ class House:
                 f"no model for agent '{agent.name}' in {self.home.config}; add [models.NAME] and "
                 "name it there, or look round first with 'steward try'"
             )
-        if name not in self.settings.models:
+        entry = self.settings.models.get(name)
+        if entry is None:
             known = ", ".join(sorted(self.settings.models)) or "none"
             raise NotFound(f"no model '{name}'; the configuration has: {known}")
+        if entry.kind not in BUILT_MODELS:
+            raise ConfigProblem(
+                f'{self.home.config}: [models.{name}] has kind = "{entry.kind}", which is not '
+                'built yet; use a server that speaks chat completions (kind = "openai")'
+            )
         return name
+
+    def refuse_unbuilt_guards(self) -> None:
+        """No run starts while the owner relies on a guard that this version does not have.
+
+        Why: what can refuse must never fail open. Raises: ConfigProblem.
+        """
+        guards = ("rules", "hooks", "security.leaks")
+        for problem in self.settings.not_built:
+            if problem.key.startswith(guards):
+                raise ConfigProblem(
+                    f"{self.home.config}: line {problem.line}: {problem.key} is not built yet, and "
+                    "nothing runs while you rely on it; take it out to go on without"
+                )
 
     def workspace(self, producer: str, given: Path | None) -> Path:
         """The canonical workspace of a new session, made if it is steward's own.
@@ -308,9 +329,10 @@ class House:
 
     def ticker(self, posture: "Posture") -> "Ticker":
         """This process's hand in the mailbox, running causes in that posture."""
-        from bot.service import Service, had_effect
+        from bot.service import Service, cut_short, had_effect
         from triggers.ticker import Ticker
 
+        self.refuse_unbuilt_guards()
         service = Service(
             store=self.store,
             workshop=self.workbench,
@@ -322,6 +344,7 @@ class House:
         return Ticker(
             store=self.store,
             run=service.run,
+            cut_short=cut_short,
             owner=self.process,
             now=self.now,
             is_dead=is_surely_dead,

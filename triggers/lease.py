@@ -6,16 +6,19 @@ that counts sleep.
 """
 
 import asyncio
+import logging
 import time
 from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
-from outbox.errors import LeaseLost
+from outbox.errors import LeaseLost, StoreFailed
 from outbox.journal import Store
 from triggers import mailbox
 from triggers.mailbox import LEASE, Claim
+
+log = logging.getLogger("steward.lease")
 
 
 def seconds_awake_or_asleep() -> float:
@@ -63,7 +66,15 @@ class Lease:
         self._renewed = before
 
     async def keep(self, store: Store) -> None:
-        """Renew at every sixth of the lease until cancelled. Raises: LeaseLost."""
+        """Renew at every sixth of the lease until cancelled.
+
+        A database that fails is tried again while the holder's clock allows it.
+
+        Raises: LeaseLost.
+        """
         while True:
             await asyncio.sleep(LEASE.total_seconds() / 6)
-            self.renew(store)
+            try:
+                self.renew(store)
+            except StoreFailed as failure:
+                log.warning("a lease was not renewed: %s", failure, extra={"action": "lease"})

@@ -64,6 +64,7 @@ def post(session: Session, new: NewCause, now: datetime) -> None:
             agent=new.agent,
             payload=dict(new.payload),
             for_process=new.for_process,
+            lease_until=now + LEASE if new.for_process else None,
             not_before=new.not_before or now,
             created_at=now,
         )
@@ -177,13 +178,12 @@ def recover(
 
     A claimed cause whose owner is dead, or whose lease ran out, is queued once more if no effect
     of it had begun and no person waits at the terminal that posted it; otherwise it is
-    `interrupted`. A queued cause that names a dead process is opened to every process, or
-    `interrupted` where it was a person's prompt at that terminal.
+    `interrupted`. A queued cause that names a process that is dead, or did not keep its
+    reservation, is opened to every process, or `interrupted` where it was a person's prompt.
     """
     interrupted = []
     for cause in session.exec(select(Cause).where(col(Cause.status) == CauseStatus.CLAIMED)):
-        lapsed = cause.lease_until is not None and cause.lease_until <= now
-        if lapsed or is_dead(cause.owner or ""):
+        if _lapsed(cause, now) or is_dead(cause.owner or ""):
             again = (
                 cause.kind is not CauseKind.PROMPT
                 and cause.attempt < ATTEMPTS_AT_MOST
@@ -193,11 +193,15 @@ def recover(
                 interrupted.append(cause)
     waiting = (col(Cause.status) == CauseStatus.QUEUED, col(Cause.for_process).is_not(None))
     for cause in session.exec(select(Cause).where(*waiting)):
-        if is_dead(cause.for_process or ""):
+        if _lapsed(cause, now) or is_dead(cause.for_process or ""):
             again = cause.kind is not CauseKind.PROMPT
             if _take_away(session, cause, again=again, now=now) and not again:
                 interrupted.append(cause)
     return interrupted
+
+
+def _lapsed(cause: Cause, now: datetime) -> bool:
+    return cause.lease_until is not None and cause.lease_until <= now
 
 
 def _take_away(session: Session, cause: Cause, *, again: bool, now: datetime) -> bool:
@@ -234,11 +238,28 @@ def queued(session: Session, session_id: str, kind: CauseKind) -> Sequence[Cause
     return session.exec(select(Cause).where(*waiting).order_by(col(Cause.id))).all()
 
 
+def keep_reserved(session: Session, cause_id: str, process: str, now: datetime) -> bool:
+    """Extend the reservation of a queued cause for its process; False if it is not reserved."""
+    reserved = (
+        col(Cause.id) == cause_id,
+        col(Cause.status) == CauseStatus.QUEUED,
+        col(Cause.for_process) == process,
+    )
+    return _changed(session, update(Cause).where(*reserved).values(lease_until=now + LEASE))
+
+
 def add_to_queued(
     session: Session, cause_id: str, *, payload: Mapping[str, Any], not_before: datetime
 ) -> bool:
-    """Replace the payload of a cause that nobody claimed yet; False if somebody has."""
-    still_queued = (col(Cause.id) == cause_id, col(Cause.status) == CauseStatus.QUEUED)
+    """Replace the payload of a cause that was never claimed; False if it was.
+
+    Why never: a run that died may have told the old payload already, and would not tell it again.
+    """
+    still_queued = (
+        col(Cause.id) == cause_id,
+        col(Cause.status) == CauseStatus.QUEUED,
+        col(Cause.attempt) == 0,
+    )
     values = {"payload": dict(payload), "not_before": not_before}
     return _changed(session, update(Cause).where(*still_queued).values(**values))
 

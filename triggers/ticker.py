@@ -31,6 +31,7 @@ class Ended:
 
 
 Run = Callable[[Lease], Awaitable[Ended]]
+CutShort = Callable[[CauseStatus, str], Ended]  # how a run ends that could not say so itself
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +40,7 @@ class Ticker:
 
     store: Store
     run: Run
+    cut_short: CutShort
     owner: str
     now: Callable[[], datetime]
     is_dead: Callable[[str], bool]
@@ -91,14 +93,14 @@ class Ticker:
         try:
             return await running
         except asyncio.CancelledError:
-            return _interrupted("stopped")
+            return self.cut_short(CauseStatus.INTERRUPTED, "stopped")
         except LeaseLost as lost:
-            return _interrupted(str(lost))
+            return self.cut_short(CauseStatus.INTERRUPTED, str(lost))
         except Exception as bug:
             error_id = new_id(self.now())
             log.exception("a run raised", extra={"action": "run-broke", "error_id": error_id})
             text = f"unexpected {type(bug).__name__} (error {error_id}); the log has the trace"
-            return Ended(status=CauseStatus.FAILED, outcome={"stop_cause": "error", "error": text})
+            return self.cut_short(CauseStatus.FAILED, text)
 
     def _finish(self, claim: Claim, ended: Ended) -> None:
         crash_point("cause.ending")
@@ -116,7 +118,3 @@ def _told(ended: Ended, keeping: asyncio.Future[None]) -> Ended:
     reason = keeping.exception()
     log.warning("a lease was not kept: %s", reason, extra={"action": "lease-lost"})
     return Ended(status=CauseStatus.INTERRUPTED, outcome={**ended.outcome, "error": str(reason)})
-
-
-def _interrupted(why: str) -> Ended:
-    return Ended(status=CauseStatus.INTERRUPTED, outcome={"stop_cause": "cancelled", "error": why})

@@ -5,10 +5,12 @@ import asyncio
 import sys
 from pathlib import Path
 
+from bot.cli.asking import is_present
 from bot.cli.exit_codes import DONE
 from bot.cli.output import bold, dim, plain, say
-from bot.cli.running import add_run_options, is_present, run_until_stopped
-from bot.cli.watch import Silent, Watching, footer
+from bot.cli.run import tell_report
+from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
+from bot.cli.watch import Silent, Watching
 from bot.commands.run import RunRequest
 from bot.errors import BotError
 from bot.wiring import House, open_house
@@ -28,6 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Talk until /quit or the end of input; without a terminal each line is a piped prompt."""
     house = open_house()
+    tell_at_start(house)
     session: str | None = args.resume
     typed = is_present()
     if typed:
@@ -87,13 +90,5 @@ def _answer(
     )
     observer = Watching() if typed else Silent()
     report = asyncio.run(run_until_stopped(house, request, args, observer))
-    if isinstance(observer, Watching):
-        observer.end_line()
-    elif report["answer"]:
-        print(plain(report["answer"]), flush=True)
-    if report.get("error"):
-        say(f"steward chat: {plain(report['error'])}")
-    for question in report["parked"]:
-        say(f'waiting for you: steward questions answer {question} "..."')
-    say(dim(footer(report, house.warnings())))
+    tell_report(report, observer, house)
     return str(report["session"])

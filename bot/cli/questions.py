@@ -6,10 +6,11 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from bot.cli.asking import ask_yes, is_present, needs_owner
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import bold, dim, loud, plain, print_json, say, table
 from bot.cli.run import exit_code, tell_report
-from bot.cli.running import is_present, posture, stoppable, terminal_door
+from bot.cli.running import posture, stoppable, tell_at_start, terminal_door
 from bot.cli.watch import Silent, Watching
 from bot.commands.questions import (
     Answered,
@@ -21,6 +22,7 @@ from bot.commands.questions import (
 )
 from bot.errors import UsageProblem
 from bot.wiring import House, open_house
+from outbox import options as choices
 from outbox import questions
 from outbox.tables import Question
 
@@ -99,43 +101,34 @@ def _print_question(row: Question, house: House) -> None:
     if warning:
         print(loud(plain(warning)))
     print("\n" + plain(row.question))
-    for number, option in enumerate(row.options, start=1):
-        print(f"  {number}. {plain(option)}")
+    for option in choices.listed(row.options):
+        print(f"  {plain(option)}")
     if row.answer is not None and row.answered_at is not None:
         print(f"\nanswered by {row.answered_by} ({row.answered_via}): {plain(row.answer)}")
 
 
 def _answer(house: House, args: argparse.Namespace) -> int:
     row, _ = show_question(house, args.id)
-    text = _chosen(row, " ".join(args.text))
-    if questions.needs_confirmation(row) and not args.yes:
-        _confirm(row, text, house)
+    text = choices.meant(" ".join(args.text), row.options)
+    if questions.needs_confirmation(row):
+        _confirm(row, text, house, yes=args.yes)
     answered = answer_question(house, row.id, text, via="cli")
+    say(f"answered: {plain(text)}")
     return _go_on(house, args, answered)
 
 
-def _chosen(row: Question, text: str) -> str:
-    """An option by its number, else the words as they are."""
-    number = int(text) if text.isascii() and text.isdigit() and len(text) < 3 else 0
-    return row.options[number - 1] if 1 <= number <= len(row.options) else text
-
-
-def _confirm(row: Question, text: str, house: House) -> None:
+def _confirm(row: Question, text: str, house: House, *, yes: bool) -> None:
+    """The owner stands behind the answer, having seen whose question it may be."""
     if not is_present():
-        if house.outbox_settings.scripts:  # the owner lets programs decide
-            say(plain(questions.warning(row) or ""))
-            return
-        raise UsageProblem(
-            f"question {row.id} comes from a conversation with text of others; "
-            f"read it ('steward questions show {row.id}'), then answer with --yes"
-        )
+        what = f"question {row.id} may be a stranger's ('steward questions show {row.id}'); it"
+        needs_owner(what, scripts=house.outbox_settings.scripts)
+        say(plain(questions.warning(row) or ""))
+        return
+    if yes:
+        return
     _print_question(row, house)
     print(f"\nyour answer: {plain(text)}")
-    try:
-        words = input("Give this answer? [y/N] ")
-    except EOFError:
-        words = ""
-    if words.strip().lower() not in ("y", "yes"):
+    if not ask_yes("Give this answer? [y/N] "):
         raise UsageProblem(f"not answered; question {row.id} stays open")
 
 
@@ -151,6 +144,7 @@ def _go_on(house: House, args: argparse.Namespace, answered: Answered) -> int:
 
 
 def _resume(house: House, args: argparse.Namespace, cause_id: str) -> int:
+    tell_at_start(house)
     unattended = getattr(args, "unattended", False)
     as_json = getattr(args, "json", False)
     door = terminal_door("cli", present=False if unattended else None)

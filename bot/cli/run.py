@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, NO_ANSWER, PARKED, REFUSED
 from bot.cli.output import dim, plain, print_json, say
-from bot.cli.running import add_run_options, run_until_stopped
+from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
 from bot.errors import BotError, UsageProblem
@@ -51,6 +51,7 @@ def execute(args: argparse.Namespace) -> int:
         workspace=Path(args.workspace) if args.workspace else None,
     )
     house = open_house()
+    tell_at_start(house)
     watching = sys.stdout.isatty() and not args.json
     observer = Watching() if watching else Silent()
     try:
@@ -70,16 +71,15 @@ def tell_report(report: Mapping[str, Any], observer: Watching | Silent, house: H
     """The answer on stdout (unless it streamed there), the rest and one line of counts on stderr."""
     if isinstance(observer, Watching):
         observer.end_line()
-    elif report.get("answer"):
+    elif report["answer"]:
         print(plain(report["answer"]))
     if report.get("error"):
-        say(f"steward run: {plain(report['error'])}")
-    for question in report.get("parked", ()):
+        say(f"steward: {plain(report['error'])}")
+    for question in report["parked"]:
         say(f'waiting for you: steward questions answer {question} "..."')
-    for draft in report.get("staged", ()):
+    for draft in report["staged"]:
         say(f"waiting for you: steward outbox show {draft}")
-    if "turns" in report:
-        say(dim(footer(report, house.warnings())))
+    say(dim(footer(report, house.warnings())))
 
 
 def never_begun(error: str) -> dict[str, Any]:
@@ -93,4 +93,4 @@ def exit_code(report: Mapping[str, Any]) -> int:
     stop = report["stop_cause"]
     if stop == "cancelled":
         return INTERRUPTED
-    return CODES.get(stop, DONE if report.get("answer") and stop != "empty" else NO_ANSWER)
+    return CODES.get(stop, DONE if report["answer"] and stop != "empty" else NO_ANSWER)

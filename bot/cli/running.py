@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from bot.cli.asking import is_present
 from bot.cli.door import TerminalDoor
 from bot.cli.output import say
 from bot.commands.run import RunRequest, run_prompt
@@ -38,16 +39,15 @@ def tell_at_start(house: House) -> None:
     """
     for name in house.routed_to_nothing():
         say(f"warning: [outbox] names {name}, which matches no tool")
+    unbuilt = len(house.settings.not_built)
+    if unbuilt:
+        settings = "1 setting has" if unbuilt == 1 else f"{unbuilt} settings have"
+        say(f"warning: {settings} no effect yet; 'steward config check' lists what is not built")
     for cause in house.recover():
         say(
             f"session {cause.session_id} was interrupted; go on with: "
             f'steward run --resume {cause.session_id} "..."'
         )
-
-
-def is_present() -> bool:
-    """True where a person sits at this terminal and can be asked."""
-    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def terminal_door(name: str, *, yes: bool = False, present: bool | None = None) -> Door:
@@ -73,7 +73,6 @@ async def run_until_stopped(
     house: House, request: RunRequest, args: argparse.Namespace, observer: Observer
 ) -> Mapping[str, Any]:
     """Run the prompt; the first Ctrl-C or SIGTERM stops it with what it has, the second at once."""
-    tell_at_start(house)
     door = terminal_door(request.producer, yes=args.yes)
     how = posture(door, observer, read_only=args.read_only, model=args.model)
     return await stoppable(lambda stop: run_prompt(house, request, how, stop))

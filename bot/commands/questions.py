@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlmodel import Session
 
+from bot.commands.run import report
 from bot.service import Posture
 from bot.wiring import House
 from outbox import questions
@@ -109,9 +110,10 @@ async def resume(
         ticker.recover()
         claim = ticker.claim(cause_id)
         if claim is None:
+            with house.store.effect() as session:
+                mailbox.keep_reserved(session, cause_id, house.process, house.now())
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), WAIT_SECONDS)
     if claim is None:
         return None
-    ended = await ticker.carry_out(claim, stop)
-    return {"session": claim.session_id, **ended.outcome}
+    return report(house, claim, await ticker.carry_out(claim, stop))

@@ -13,14 +13,17 @@ from bot.errors import UsageProblem
 from bot.prompts import system_prompt
 from bot.service import Posture
 from bot.tables import SessionRow
+from bot.transcript import session_taint
 from bot.wiring import House
 from outbox.journal import Span
+from outbox.process import ProcessId
 from tools.crashpoint import crash_point
 from tools.ids import new_id
 from triggers import mailbox
 from triggers.errors import Busy
 from triggers.mailbox import Claim, NewCause
 from triggers.tables import CauseKind
+from triggers.ticker import Ended
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +49,27 @@ async def run_prompt(
     """
     if not any(span.text.strip() for span in request.spans):
         raise UsageProblem('the prompt is empty; give it as words: steward run "..."')
-    claim = _post(house, request)
+    _check(house, request)
     ticker = house.ticker(posture)
-    ended = await ticker.carry_out(claim, stop)
-    return {"session": claim.session_id, **ended.outcome}
+    claim = _post(house, request)
+    return report(house, claim, await ticker.carry_out(claim, stop))
+
+
+def report(house: House, claim: Claim, ended: Ended) -> Mapping[str, Any]:
+    """What `--json` prints of a run that ended, also of one that was cut short."""
+    known = {"session": claim.session_id, **ended.outcome}
+    if "taint" not in known:
+        with house.store.read() as session:
+            known["taint"] = session_taint(session, claim.session_id).flags()
+    return known
+
+
+def _check(house: House, request: RunRequest) -> None:
+    """Refuse what cannot be run before anything is posted."""
+    if request.resume is not None and (request.agent or request.workspace):
+        raise UsageProblem("a resumed session keeps its agent and workspace; leave them out")
+    if request.model is not None:
+        house.model_name(house.agent(request.agent), request.model)
 
 
 def _post(house: House, request: RunRequest) -> Claim:
@@ -82,9 +102,9 @@ def _post(house: House, request: RunRequest) -> Claim:
         claim = mailbox.claim(session, owner=house.process, now=now, cause_id=cause_id)
         if claim is None:
             holder = mailbox.holder(session, row.id)
-            raise Busy(
-                f"session {row.id} is being run by process {holder}; wait for it, or start anew"
-            )
+            who = ProcessId.parse(holder) if holder else None
+            where = f"process {who.pid} on {who.host}" if who else "another process"
+            raise Busy(f"session {row.id} is being run by {where}; wait for it, or start anew")
     crash_point("cause.claimed")
     return claim
 

@@ -6,10 +6,9 @@ from sqlmodel import Session
 
 from bot import sessions
 from bot.tables import SessionRow
-from bot.transcript import lines
+from bot.transcript import lines, session_taint
 from bot.wiring import House
 from outbox.process import is_surely_dead
-from tools.taint import CLEAN, Taint, taint_from_json
 from triggers import mailbox
 from triggers.tables import CauseStatus
 
@@ -35,12 +34,6 @@ def show_session(house: House, handle: str) -> dict[str, Any]:
         ]
         taint = session_taint(session, row.id)
         return {**_brief(row), "taint": taint.flags(), "events": events}
-
-
-def session_taint(session: Session, session_id: str) -> Taint:
-    """What has entered this session so far; a line without a record is unknown, and so both."""
-    found = [taint_from_json(event.taint) for event in lines(session, session_id)]
-    return CLEAN.merge(*found)
 
 
 def _state(session: Session, session_id: str) -> str:

@@ -53,8 +53,8 @@ _TO_DO = {
     FailureClass.AUTH: "set api_key of {entry}, then run `steward doctor`",
     FailureClass.BILLING: "top up the account, or choose another model",
     FailureClass.OVERFLOW: "start a new conversation, or give the model a larger context",
-    FailureClass.RATE_LIMIT: "wait and try again, or set fallback in {entry}",
-    FailureClass.OVERLOADED: "wait and try again, or set fallback in {entry}",
+    FailureClass.RATE_LIMIT: "wait and try again, or name another model with --model",
+    FailureClass.OVERLOADED: "wait and try again, or name another model with --model",
     FailureClass.SERVER: "read the server's own log, then run `steward doctor`",
     FailureClass.INVALID: "run `steward doctor`",
 }

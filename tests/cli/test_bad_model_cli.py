@@ -86,7 +86,7 @@ def test_it_ends_bounded_and_sends_nothing(
     assert bool(report.get("error")) == (stop == "error")
     assert world.steward("outbox", "list", "--json").json == []
     shown = world.steward("sessions", "show", report["session"], "--json").json
-    assert shown["events"][0]["kind"] == "prompt", "what was asked is kept"
+    assert shown["events"][1]["kind"] == "prompt", "what was asked is kept"
 
 
 def test_an_error_names_the_model_the_server_and_the_way_on(scripted: Scripted) -> None:

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import pytest
+
 from makers.world import World
 
 Scripted = Callable[..., World]
@@ -69,7 +71,8 @@ def test_an_answer_outside_the_options_is_returned_as_typed(scripted: Scripted) 
 def test_an_option_can_be_chosen_by_its_number(scripted: Scripted) -> None:
     world = scripted([ASK, DONE])
     session = world.steward("run", "Choose", "--json", code=5).json["session"]
-    world.steward("questions", "answer", open_question(world), "2")
+    answered = world.steward("questions", "answer", open_question(world), "2")
+    assert "answered: second" in answered.err
     result = result_of(world, session, "ask_user")
     assert (result["text"], result["typed_by_owner"]) == ("second", False)
 
@@ -132,7 +135,38 @@ def test_an_answer_that_comes_after_other_words_is_the_owners_message(
     shown = world.steward("sessions", "show", session, "--json").json
     last = [e for e in shown["events"] if e["kind"] == "prompt"][-1]
     assert question in last["text"]
-    assert {"origin": "owner", "text": "the attic"} in last["spans"]
+    assert {"origin": "owner", "text": "the attic", "source": ""} in last["spans"]
+
+
+def test_a_late_answer_reaches_the_agent_though_another_question_is_parked(
+    scripted: Scripted,
+) -> None:
+    """Q9"""
+    world = scripted([ASK, {"calls": [ask("Which day?")]}, DONE])
+    session = world.steward("run", "Choose", "--json", code=5).json["session"]
+    floor = open_question(world)
+    world.steward("run", "Choose a day too", "--resume", session, code=5)
+    report = world.steward("questions", "answer", floor, "the attic", "--json").json
+    assert report["answer"] == "Second floor it is."
+    shown = world.steward("sessions", "show", session, "--json").json
+    said = [e["text"] for e in shown["events"] if e["kind"] == "prompt"]
+    assert "the attic" in said[-1]
+    (day,) = world.steward("questions", "list", "--json").json
+    assert day["question"] == "Which day?"
+
+
+def test_a_resumed_run_is_told_the_time_and_what_happened_meanwhile(
+    scripted: Scripted,
+) -> None:
+    world = scripted([{"calls": [SEND, ask("Which floor?")]}, DONE])
+    world.steward("run", "Choose", code=5)
+    (draft,) = world.steward("outbox", "list", "--json").json
+    world.steward("outbox", "approve", draft["id"], "--yes", code=None)
+    report = world.steward("questions", "answer", open_question(world), "first", "--json").json
+    shown = world.steward("sessions", "show", report["session"], "--json").json
+    (told,) = [event["text"] for event in shown["events"] if event["kind"] == "nudge"]
+    assert "Nobody is present now" in told
+    assert told.startswith("[")
 
 
 def test_a_question_from_a_tainted_conversation_warns_and_wants_a_confirmation(
@@ -144,10 +178,34 @@ def test_a_question_from_a_tainted_conversation_warns_and_wants_a_confirmation(
     question = open_question(world)
     shown = world.steward("questions", "show", question)
     assert "It may be their question" in shown.out
-    unread = world.steward("questions", "answer", question, "first", code=2)
-    assert f"steward questions show {question}" in unread.err
-    assert open_question(world) == question
-    assert world.steward("questions", "answer", question, "first", "--yes").out
+    for words in (["first"], ["first", "--yes"]):
+        unread = world.steward("questions", "answer", question, *words, code=2)
+        assert f"steward questions show {question}" in unread.err
+        assert "needs a terminal, unless [outbox] scripts = true" in unread.err
+        assert open_question(world) == question
+
+
+@pytest.mark.parametrize("yes", [[], ["--yes"]], ids=["plain", "yes"])
+def test_where_scripts_are_allowed_a_tainted_question_is_answered_under_the_warning(
+    scripted: Scripted, yes: list[str]
+) -> None:
+    """Q7"""
+    world = scripted([READ_MAIL, ASK, DONE], "[outbox]\nscripts = true")
+    world.steward("run", "Choose", code=5)
+    answered = world.steward("questions", "answer", open_question(world), "first", *yes)
+    assert "It may be their question" in answered.err
+    assert "answered: first" in answered.err
+
+
+def test_an_options_own_text_is_that_option_whatever_its_number(scripted: Scripted) -> None:
+    """Q1"""
+    world = scripted([{"calls": [ask("How many?", ["2", "1"])]}, DONE])
+    session = world.steward("run", "Choose", "--json", code=5).json["session"]
+    shown = world.steward("questions", "show", open_question(world)).out
+    assert "- 2\n" in shown
+    answered = world.steward("questions", "answer", open_question(world), "1")
+    assert "answered: 1" in answered.err
+    assert result_of(world, session, "ask_user")["text"] == "1"
 
 
 def test_abandoning_stores_no_answer_and_starts_nothing(scripted: Scripted) -> None:

@@ -63,8 +63,8 @@ def test_piped_text_arms_both_legs_and_the_typed_words_none(scripted: Scripted) 
     shown = world.steward("sessions", "show", piped["session"], "--json").json
     (prompt,) = [e for e in shown["events"] if e["kind"] == "prompt"]
     assert prompt["spans"] == [
-        {"origin": "owner", "text": "Sum up"},
-        {"origin": "third-party", "text": "A stranger's text"},
+        {"origin": "owner", "text": "Sum up", "source": ""},
+        {"origin": "third-party", "text": "A stranger's text", "source": "standard input"},
     ]
     assert "[untrusted text from standard input" in prompt["text"]
 
@@ -114,6 +114,63 @@ def test_a_route_to_nothing_warns_at_every_start_and_stops_it_where_strict(
     config.write_text(config.read_text().replace("[outbox]", "[outbox]\nstrict = true"))
     assert "strict = true; mend the name" in world.steward("run", "Hi", code=1).err
     assert len(world.steward("sessions", "list", "--json").json) == 2
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai-responses"])
+def test_a_kind_of_model_that_is_not_built_gets_neither_key_nor_words(
+    scripted: Scripted, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R4"""
+    monkeypatch.setenv("MY_KEY", "sekret-value-123456")
+    world = scripted([{"text": "Never said."}])
+    config = world.home / "config.toml"
+    text = config.read_text().replace('kind = "openai"', f'kind = "{kind}"')
+    config.write_text(text.replace('model = "m"', 'model = "m"\napi_key = "env:MY_KEY"'))
+    refused = world.steward("run", "Hi", code=1)
+    assert f'kind = "{kind}", which is not built yet' in refused.err
+    assert not world.asked.is_set()
+
+
+@pytest.mark.parametrize(
+    "guard",
+    [
+        pytest.param('[[rules]]\ntool = "fs_write"\ndecision = "forbid"\n', id="rules"),
+        pytest.param('[[hooks]]\nevent = "pre_tool"\ncommand = "x"\n', id="hooks"),
+        pytest.param('[security]\nleaks = "block"\n', id="leaks"),
+    ],
+)
+def test_nothing_runs_while_the_owner_relies_on_a_guard_that_is_not_built(
+    scripted: Scripted, guard: str
+) -> None:
+    world = scripted([{"text": "Never said."}], guard)
+    refused = world.steward("run", "Hi", code=1)
+    assert "is not built yet, and nothing runs while you rely on it" in refused.err
+    assert not world.asked.is_set()
+    assert world.steward("outbox", "list").out == "no draft\n"
+
+
+def test_a_resumed_session_keeps_its_agent_and_its_model_is_checked_first(
+    scripted: Scripted,
+) -> None:
+    world = scripted([{"text": "One."}])
+    session = world.steward("run", "Hi", "--json").json["session"]
+    other = world.steward("run", "Hi", "--resume", session, "--agent", "assistant", code=2)
+    assert "a resumed session keeps its agent and workspace" in other.err
+    wrong = world.steward("run", "Hi", "--resume", session, "--model", "nope", code=1)
+    assert "no model 'nope'" in wrong.err
+    shown = world.steward("sessions", "show", session, "--json").json
+    assert len([event for event in shown["events"] if event["kind"] == "prompt"]) == 1
+
+
+def test_a_file_is_read_in_pages_as_large_as_the_model_has_room(scripted: Scripted) -> None:
+    read = {"calls": [{"name": "fs_read", "arguments": {"path": "long.txt"}}]}
+    world = scripted([read, {"text": "Read."}])
+    world.work.mkdir(parents=True, exist_ok=True)
+    (world.work / "long.txt").write_text("".join(f"line {n}\n" for n in range(500)))
+    report = world.steward("run", "Read it", "--json").json
+    shown = world.steward("sessions", "show", report["session"], "--json").json
+    (result,) = [event for event in shown["events"] if event["kind"] == "result"]
+    assert "line 499" in result["text"]
 
 
 def test_without_a_model_the_owner_is_told_how_to_look_round(world: World) -> None:

@@ -40,6 +40,7 @@ def test_the_documented_example_loads_whole(tmp_path: Path) -> None:
     assert settings.models["local"].price.input == Decimal(0)
     assert settings.database_path == Path("/home/ada/.steward/steward.db")
     assert {problem.key.partition(".")[0] for problem in settings.not_built} == {
+        "models",
         "search",
         "sandbox",
         "mail",
@@ -168,6 +169,11 @@ WRONG = [
     (
         MAILDIR + "smtp = { host = 'mx.example.org', user = 'ada' }",
         "line 5: mail.accounts.home.smtp needs user and password together, or neither",
+    ),
+    (
+        "[outbox]\ndirect = ['mail_send', 'mail_*']",
+        "line 2: outbox.direct.1 is the pattern 'mail_*'; a sender leaves the outbox only by its "
+        "whole name",
     ),
     (
         "[agents.a]\ninstructions = 'x'\ninstructions_file = 'y'",

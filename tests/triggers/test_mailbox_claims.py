@@ -162,6 +162,19 @@ def test_an_answer_queued_for_a_dead_process_is_open_to_all(store: Database) -> 
     assert cause(store, left).owner == HERE
 
 
+def test_a_reservation_that_is_not_kept_opens_to_all_whatever_became_of_its_process(
+    store: Database,
+) -> None:
+    """A container that is made anew has another host name, so nobody can say that it is dead."""
+    left = post_cause(store, kind=CauseKind.ANSWER, for_process=THERE)
+    with store.effect() as session:
+        assert mailbox.keep_reserved(session, left, THERE, at(50))
+    recover(store, seconds=LEASE.total_seconds() + 1)
+    assert claim(store, owner=HERE, seconds=70) is None
+    recover(store, seconds=LEASE.total_seconds() + 51)
+    assert claim(store, owner=HERE, seconds=120) is not None
+
+
 def test_a_prompt_queued_for_a_dead_process_is_seen_as_interrupted(store: Database) -> None:
     left = post_cause(store, for_process=THERE)
     assert recover(store, dead=(THERE,)) == [left]
@@ -177,6 +190,15 @@ def test_rejections_wait_in_one_cause_until_somebody_claims_it(store: Database) 
     assert changed
     assert cause(store, waiting).payload == {"rejections": [1, 2]}
     assert claim(store, seconds=31) is not None
+    with store.effect() as session:
+        assert not mailbox.add_to_queued(session, waiting, payload={}, not_before=NOON)
+
+
+def test_nothing_is_added_to_rejections_that_a_dead_run_may_have_told(store: Database) -> None:
+    waiting = post_cause(store, kind=CauseKind.DECISION)
+    assert claim(store) is not None
+    recover(store, dead=(HERE,))
+    assert cause(store, waiting).status is CauseStatus.QUEUED
     with store.effect() as session:
         assert not mailbox.add_to_queued(session, waiting, payload={}, not_before=NOON)
 

@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from bot.database import Database
+from bot.service import cut_short
 from makers.house import make_database
-from makers.triggers import HERE, at, cause, post_cause
+from makers.triggers import HERE, THERE, at, cause, post_cause
 from outbox.errors import LeaseLost
+from triggers import mailbox
 from triggers.lease import Lease
 from triggers.mailbox import LEASE, Claim
-from triggers.tables import CauseStatus
+from triggers.tables import CauseKind, CauseStatus
 from triggers.ticker import Ended, Run, Ticker
 
 DONE = Ended(status=CauseStatus.DONE, outcome={"stop_cause": "answered"})
@@ -33,6 +35,7 @@ def make_ticker(store: Database, run: Run) -> Ticker:
         now=lambda: at(0),
         is_dead=lambda owner: False,
         had_effect=lambda session, row: False,
+        cut_short=cut_short,
     )
 
 
@@ -145,3 +148,32 @@ def test_a_renewal_starts_the_holders_clock_anew(store: Database) -> None:
     lease.renew(store)
     with store.effect() as session:
         lease.check(session)
+
+
+async def test_a_takeover_in_mid_run_ends_the_holder_without_another_word(
+    store: Database,
+) -> None:
+    """L34: the holder's next transaction is refused, and its ending changes nothing."""
+    posted = post_cause(store, kind=CauseKind.ANSWER)
+    begun, taken = asyncio.Event(), asyncio.Event()
+
+    async def run(lease: Lease) -> Ended:
+        begun.set()
+        await taken.wait()
+        with store.effect() as session:
+            lease.check(session)
+        return DONE
+
+    ticker = make_ticker(store, run)
+    going = asyncio.ensure_future(ticker.carry_out(claimed(ticker)))
+    await begun.wait()
+    with store.effect() as session:
+        late = at(LEASE.total_seconds() + 1)
+        mailbox.recover(session, now=late, is_dead=lambda owner: False, had_effect=lambda *_: False)
+        assert mailbox.claim(session, owner=THERE, now=late) is not None
+    taken.set()
+    ended = await going
+    assert ended.status is CauseStatus.INTERRUPTED
+    assert "was taken over" in str(ended.outcome["error"])
+    row = cause(store, posted)
+    assert (row.status, row.owner, row.outcome) == (CauseStatus.CLAIMED, THERE, None)
