@@ -172,7 +172,7 @@ def had_effect(session: Session, cause: Cause) -> bool:
     results = select(Event.data).where(*mine, col(Event.kind) == EventKind.RESULT)
     calls = {data["call_id"] for data in session.exec(results)}
     drafted = select(Draft.call_id).where(col(Draft.session_id) == cause.session_id)
-    return not calls.isdisjoint(session.exec(drafted))
+    return not calls.isdisjoint(session.exec(drafted).all())
 
 
 def cut_short(status: CauseStatus, error: str) -> Ended:
