@@ -20,6 +20,7 @@ _LITERAL = (
     "holds a secret, and a secret never stands in the configuration; store it with "
     "'steward config set-secret NAME', then write \"keyring:NAME\""
 )
+_GLOB_SIGNS = "*?["
 _OPEN = 'has tls = "none", which is for this machine only; use "tls" or "starttls"'
 
 
@@ -50,6 +51,7 @@ class Checker:
         yield from self._timezone()
         yield from self._models()
         yield from self._agents()
+        yield from self._outbox()
         yield from self._mail()
         yield from self._database()
 
@@ -90,6 +92,14 @@ class Checker:
             if agent.model is not None and agent.model not in models:
                 text = f"names no entry of [models]{_suggest(agent.model, models)}"
                 yield ("agents", name, "model"), text
+
+    def _outbox(self) -> Iterator[Finding]:
+        for place, name in enumerate(self.config.outbox.direct):
+            if any(sign in name for sign in _GLOB_SIGNS):
+                yield (
+                    ("outbox", "direct", place),
+                    f"is the pattern '{name}'; a sender leaves the outbox only by its whole name",
+                )
 
     def _mail(self) -> Iterator[Finding]:
         for name, account in self.config.mail.accounts.items():
