@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from fnmatch import fnmatchcase
 from functools import cached_property
 from typing import Any
@@ -60,7 +61,10 @@ class Entry:
             spec.capabilities.egress,
             spec.capabilities.destructive,
             spec.read_only,
+            spec.scope,
             spec.stageable,
+            spec.needs,
+            asdict(spec.review),
             self.schema,
         ]
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from makers.tools import make_spec
-from tools.contract import Capabilities, Phase
+from tools.contract import Capabilities, EffectScope, Phase, ReviewShape
 from tools.errors import RegistryError
 from tools.registry import Entry, Registry
 
@@ -115,6 +115,9 @@ def test_patterns_that_match_nothing_are_named():
         {"source": "other"},
         {"source_version": "2"},
         {"args": "tools.files.args:ListArgs"},
+        {"scope": EffectScope.FILES},
+        {"needs": ("mail",)},
+        {"review": ReviewShape(recipients=("to",))},
     ],
     ids=lambda change: next(iter(change)),
 )
