@@ -127,9 +127,12 @@ class _Intake:
             self._say(_decision_spans(claim.payload), self._notes(), CLEAN)
 
     def _has_prompt(self, claim: Claim) -> bool:
+        return self._has_prompt_of(claim.cause_id)
+
+    def _has_prompt_of(self, cause_id: str) -> bool:
         mine = (
-            col(Event.session_id) == claim.session_id,
-            col(Event.run_id) == claim.cause_id,
+            col(Event.session_id) == self.conversation.session_id,
+            col(Event.run_id) == cause_id,
             col(Event.kind) == EventKind.PROMPT,
         )
         return self.session.exec(select(Event.seq).where(*mine)).first() is not None
@@ -165,7 +168,9 @@ class _Intake:
         told: list[str] = []
         waiting = mailbox.queued(self.session, claim.session_id, CauseKind.DECISION)
         for cause in waiting:
-            if mailbox.fold(self.session, cause.id, claim.cause_id, self.moment.now):
+            was_told = self._has_prompt_of(cause.id)  # by a run that died after it had begun
+            folded = mailbox.fold(self.session, cause.id, claim.cause_id, self.moment.now)
+            if folded and not was_told:
                 told.extend(span.text for span in _decision_spans(cause.payload))
         return told
 

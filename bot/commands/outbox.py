@@ -25,6 +25,7 @@ from outbox.review import Review, project
 from outbox.senders import shape_for
 from outbox.states import Decider
 from outbox.tables import Draft, DraftStatus
+from tools.crashpoint import crash_point
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,11 +112,15 @@ def reject_draft(house: House, draft_id: str, *, reason: str, via: str) -> tuple
     with house.store.effect() as session:
         decider = Decider(by="owner", via=via)
         draft = drafts.reject(session, draft_id, decider=decider, reason=reason, now=now)
-        return draft, tell_of_rejection(session, draft, now)
+        starts = tell_of_rejection(session, draft, now)
+    crash_point("rejection.stored")
+    return draft, starts
 
 
-def edit_draft(house: House, draft: Draft, args: Mapping[str, Any]) -> Draft:
+def edit_draft(house: House, draft: Draft, args: Mapping[str, Any], *, typed: bool) -> Draft:
     """The draft with these arguments, if it is still at the revision that was read.
+
+    `typed`: the owner typed them in this very edit; what a file brought is not his own.
 
     Raises: NotAllowed for arguments of another shape; Stale if it changed meanwhile.
     """
@@ -125,7 +130,7 @@ def edit_draft(house: House, draft: Draft, args: Mapping[str, Any]) -> Draft:
         fresh_key=lambda key: key_of_same_shape(key, secrets.token_hex(16)),
         now=house.now,
     )
-    edit = Edit(draft_id=draft.id, args=args, revision=draft.revision)
+    edit = Edit(draft_id=draft.id, args=args, typed=typed, revision=draft.revision)
     return editor.edit(edit, shape_for(house.sending, draft))
 
 
@@ -174,7 +179,11 @@ def expire_drafts(house: House) -> int:
 
 def check_can_edit(house: House, draft: Draft) -> None:
     """Nothing happens if the draft may be edited. Raises: NotAllowed, Stale."""
-    check_edit(draft, Edit(draft_id=draft.id, args=draft.args), shape_for(house.sending, draft))
+    check_edit(
+        draft,
+        Edit(draft_id=draft.id, args=draft.args, typed=False),
+        shape_for(house.sending, draft),
+    )
 
 
 def editable_text(house: House, draft: Draft, *, whole: bool) -> str:

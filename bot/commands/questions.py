@@ -15,6 +15,7 @@ from outbox import questions
 from outbox.questions import Settled
 from outbox.states import Decider
 from outbox.tables import Question
+from tools.crashpoint import crash_point
 from tools.ids import new_id
 from triggers import mailbox
 from triggers.mailbox import NewCause
@@ -60,7 +61,9 @@ def answer_question(house: House, question_id: str, text: str, *, via: str) -> A
     with house.store.effect() as session:
         by = Decider(by="owner", via=via)
         settled = questions.answer(session, question_id, text, decider=by, now=now)
-        return _followed(house, session, settled)
+        answered = _followed(house, session, settled)
+    crash_point("answer.stored")
+    return answered
 
 
 def abandon_question(house: House, question_id: str, *, via: str) -> Answered:
