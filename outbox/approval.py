@@ -25,14 +25,12 @@ class ApprovalRequest:
     agent: str
 
     @property
-    def why(self) -> str:
-        """The reasons in one line."""
-        return "; ".join(self.reasons)
-
-    @property
-    def shown(self) -> str:
-        """Every argument, whole, each once; nothing is shortened before a yes."""
-        return json.dumps(dict(self.arguments), ensure_ascii=False, indent=2)
+    def shown(self) -> tuple[tuple[str, str], ...]:
+        """Every argument by name, whole, each once; nothing is shortened before a yes."""
+        return tuple(
+            (name, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+            for name, value in self.arguments.items()
+        )
 
 
 class Decision(StrEnum):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
+from bot.cli.asking import needs_owner
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import dim, print_json, say
 from bot.commands.configuration import (
@@ -16,7 +17,6 @@ from bot.commands.configuration import (
     show_configuration,
     store_secret,
 )
-from bot.errors import UsageProblem
 from bot.home import Home, find_home
 from bot.settings import load_settings
 
@@ -97,8 +97,6 @@ def _read_secret(home: Home, name: str) -> str:
     """From a prompt that echoes nothing, or from a pipe that somebody at a terminal filled."""
     if sys.stdin.isatty():
         return getpass.getpass(f"{name} (nothing is shown): ")
-    if not sys.stderr.isatty() and not load_settings(home.root, os.environ).outbox.scripts:
-        raise UsageProblem(
-            "storing a secret needs a terminal, unless [outbox] scripts = true is configured"
-        )
+    scripts = load_settings(home.root, os.environ).outbox.scripts
+    needs_owner("storing a secret", scripts=scripts, piped=True)
     return sys.stdin.read().removesuffix("\n").removesuffix("\r")

@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bot.cli.asking import ask_yes, is_present, needs_owner
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import loud, plain, say
 from bot.cli.review_text import print_review
-from bot.cli.running import is_present
 from bot.commands.outbox import (
     approve_draft,
     check_can_edit,
@@ -85,7 +85,7 @@ def _confirmed(house: House, draft: Draft) -> Draft | None:
         return draft
     shown = show_draft(house, draft.id)
     print_review(shown)
-    if _says_yes("Send exactly this? [y/N] ") and confirm_marks(shown.draft):
+    if ask_yes("Send exactly this? [y/N] ") and confirm_marks(shown.draft):
         return shown.draft
     return None
 
@@ -95,14 +95,7 @@ def confirm_marks(draft: Draft) -> bool:
     if not asks_again(draft):
         return True
     codes = ", ".join(dict.fromkeys(str(mark["code"]) for mark in draft.marks))
-    return _says_yes(loud(f"It is marked {codes}. Really send it? [y/N] "))
-
-
-def _says_yes(question: str) -> bool:
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        return False
+    return ask_yes(loud(f"It is marked {codes}. Really send it? [y/N] "))
 
 
 def release(house: House, draft: Draft, revision: int | None) -> bool:
@@ -143,6 +136,7 @@ def reject(house: House, args: argparse.Namespace) -> int:
 
 def reconcile(house: House, args: argparse.Namespace) -> int:
     """Record what the owner found out; nothing is sent."""
+    needs_owner("reconciling a draft", scripts=house.outbox_settings.scripts)
     (draft,) = find_drafts(house, [args.id])
     delivered = args.outcome == "delivered"
     settled = reconcile_draft(
@@ -153,16 +147,22 @@ def reconcile(house: House, args: argparse.Namespace) -> int:
 
 
 def edit(house: House, args: argparse.Namespace) -> int:
-    """Open the text (or all arguments) in $EDITOR, or take it from a file."""
+    """Open the text (or all arguments) in $EDITOR, or take it from a file.
+
+    Only what was typed in the editor is the owner's own words.
+    """
     (draft,) = find_drafts(house, [args.id])
     check_can_edit(house, draft)
     whole = args.json or args.args_file is not None
     source = args.args_file or args.body_file
+    typed = source is None
     if source is None:
         text = edit_in_editor(editable_text(house, draft, whole=whole), is_json=whole)
     else:
+        scripts = house.outbox_settings.scripts
+        needs_owner("editing a draft from a file", scripts=scripts, piped=source == "-")
         text = sys.stdin.read() if source == "-" else _read_file(source)
-    edited = edit_draft(house, draft, edited_args(house, draft, text, whole=whole))
+    edited = edit_draft(house, draft, edited_args(house, draft, text, whole=whole), typed=typed)
     if edited.revision == draft.revision:
         print(f"draft {draft.id} is unchanged")
     else:

@@ -2,11 +2,11 @@
 
 import argparse
 
+from bot.cli.asking import ask_line, is_present
 from bot.cli.exit_codes import DONE
 from bot.cli.outbox_decide import confirm_marks, edit_in_editor, release
 from bot.cli.output import plain, say
 from bot.cli.review_text import print_review
-from bot.cli.running import is_present
 from bot.commands.outbox import (
     check_can_edit,
     edit_draft,
@@ -47,21 +47,14 @@ def _decide(house: House, draft: Draft) -> bool:
             say(f"draft {draft.id} is {shown.draft.status} by now")
             return True
         print_review(shown)
-        choice = _ask(CHOICES)
-        if choice is None or choice == "q":
+        choice = ask_line(CHOICES)
+        if choice is None or choice.strip().lower() == "q":
             return False
         try:
-            if _act(house, shown.draft, choice):
+            if _act(house, shown.draft, choice.strip().lower()):
                 return True
         except (OutboxError, UsageProblem) as problem:
             say(plain(str(problem)))
-
-
-def _ask(question: str) -> str | None:
-    try:
-        return input(question).strip().lower()
-    except EOFError:
-        return None
 
 
 def _act(house: House, draft: Draft, choice: str) -> bool:
@@ -70,14 +63,15 @@ def _act(house: House, draft: Draft, choice: str) -> bool:
         case "a":
             return confirm_marks(draft) and release(house, draft, draft.revision)
         case "r":
-            reason = _ask("Reason (the agent is told it): ") or ""
+            reason = ask_line("Reason (the agent is told it): ") or ""
             reject_draft(house, draft.id, reason=reason, via="cli")
             print(f"draft {draft.id} is rejected")
             return True
         case "e":
             check_can_edit(house, draft)
             text = edit_in_editor(editable_text(house, draft, whole=False), is_json=False)
-            edit_draft(house, draft, edited_args(house, draft, text, whole=False))
+            after = edited_args(house, draft, text, whole=False)
+            edit_draft(house, draft, after, typed=True)
             return False
         case "s" | "":
             return True

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from bot.cli.asking import ask_line, is_present, is_yes
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED
 from bot.cli.output import bold, dim, plain, print_json
-from bot.cli.running import is_present
 from bot.home import HOME_VARIABLE, Home, expand_user
 from bot.settings import machine_timezone
 from bot.tour.home import (
@@ -72,7 +72,7 @@ class Person:
 
     def wants(self, question: str) -> bool:
         """A clear yes; plain Enter is no."""
-        return self._line(f"\n{plain(question)} [y/N] ").strip().lower() in ("y", "yes")
+        return is_yes(self._line(f"\n{plain(question)} [y/N] "))
 
     def pause(self) -> None:
         """Enter goes on."""
@@ -85,12 +85,10 @@ class Person:
     def _line(self, prompt: str) -> str:
         if not self.present:
             return ""
-        try:
-            return input(prompt)
-        except EOFError:
+        line = ask_line(prompt)
+        if line is None:
             self.present = False
-            print()
-            return ""
+        return line or ""
 
 
 class _Tour:

@@ -3,6 +3,7 @@
 import argparse
 from pathlib import Path
 
+from bot.cli.asking import needs_owner
 from bot.cli.exit_codes import DONE
 from bot.cli.output import plain, print_json, table
 from bot.commands.work import clean_work, list_work, trust, work_path
@@ -36,6 +37,7 @@ def execute(args: argparse.Namespace) -> int:
                 print(f"removed {plain(name)}")
             print(f"{len(removed)} removed")
         case "trust":
+            needs_owner("trusting a file", scripts=house.outbox_settings.scripts)
             count = trust(house, Path(args.path).expanduser())
             print(f"{count} {'file is' if count == 1 else 'files are'} trusted as they are now")
         case _:

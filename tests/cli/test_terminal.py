@@ -13,6 +13,9 @@ Scripted = Callable[..., World]
 CONTENT = "line one\nline two\nand the last line"
 WRITE = {"calls": [{"name": "fs_write", "arguments": {"path": "made.txt", "content": CONTENT}}]}
 ASK = {"calls": [{"name": "ask_user", "arguments": {"question": "Tea?", "options": ["yes", "no"]}}]}
+READ_MAIL = {
+    "calls": [{"name": "mail_get_thread", "arguments": {"message_id": "<lunch@evil.example>"}}]
+}
 SLOW = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
 SEND = {
     "calls": [
@@ -168,6 +171,93 @@ def test_an_approval_asks_twice_where_a_mark_demands_it(scripted: Scripted) -> N
     assert "was not sent; it waits" in terminal.seen
 
 
+def test_what_was_typed_before_the_call_was_shown_does_not_run_it(
+    scripted: Scripted, project: Path
+) -> None:
+    """L29"""
+    world = scripted([WRITE, {"text": "Then I leave it."}])
+    with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
+        terminal.type("y\n")
+        assert world.asked.wait(20)
+        terminal.answer([("Run it?", "")])
+        assert terminal.end() == 0
+    assert list(project.iterdir()) == []
+
+
+def test_a_paste_answers_one_question_and_what_is_left_of_it_nothing(
+    scripted: Scripted, project: Path
+) -> None:
+    """L29: neither the next question nor the next prompt."""
+    world = scripted([WRITE, WRITE, {"text": "Then I leave it."}])
+    with at_terminal(world, "chat", "--workspace", str(project)) as terminal:
+        terminal.answer([("you> ", "Write"), ("Run it?", "not here\ny\ny"), ("Run it?", "n\ny")])
+        terminal.expect("Then I leave it.")
+        terminal.answer([("you> ", "/quit")])
+        assert terminal.end() == 0
+    assert list(project.iterdir()) == []
+    (session,) = world.steward("sessions", "list", "--json").json
+    shown = world.steward("sessions", "show", session["id"], "--json").json
+    assert [e["kind"] for e in shown["events"]].count("prompt") == 1
+
+
+@pytest.mark.parametrize(
+    ("act", "early", "prompt"),
+    [
+        pytest.param("approve", "y\n", "Send exactly this?", id="approve"),
+        pytest.param("review", "a\ny\n", "[q]uit:", id="review"),
+    ],
+)
+def test_what_was_typed_before_a_draft_was_shown_does_not_release_it(
+    scripted: Scripted, act: str, early: str, prompt: str
+) -> None:
+    """O17"""
+    world = scripted([SEND, {"text": "Staged."}])
+    (draft_id,) = world.steward("run", "Write to ada@x.example", "--json").json["staged"]
+    words = [draft_id] if act == "approve" else []
+    with at_terminal(world, "outbox", act, *words) as terminal:
+        terminal.type(early)
+        terminal.answer([(prompt, "")])
+        terminal.end()
+    (draft,) = world.steward("outbox", "list", "--json").json
+    assert (draft["status"], draft["error"]) == ("pending", None)
+    assert world.steward("outbox", "show", draft_id, "--json").json["attempts"] == []
+
+
+def test_an_answer_is_given_only_by_who_has_read_whose_question_it_may_be(
+    scripted: Scripted,
+) -> None:
+    """Q7: a yes typed before the question stood there is none."""
+    world = scripted([READ_MAIL, ASK])
+    world.steward("run", "Serve", code=5)
+    (question,) = world.steward("questions", "list", "--json").json
+    with at_terminal(world, "questions", "answer", question["id"], "yes") as terminal:
+        terminal.type("y\n")
+        shown = terminal.expect("Give this answer? [y/N]")
+        terminal.type("\n")
+        assert terminal.end() == 2
+    assert "It may be their question" in shown
+    (still,) = world.steward("questions", "list", "--json").json
+    assert still["status"] == "open"
+
+
+def test_the_answer_that_was_kept_is_printed(scripted: Scripted) -> None:
+    """Q1: by its number, and where options are numbers themselves by its text."""
+    numbers = {
+        "calls": [{"name": "ask_user", "arguments": {"question": "?", "options": ["2", "1"]}}]
+    }
+    world = scripted([ASK, numbers, {"text": "Done."}])
+    with at_terminal(world, "run", "Serve") as terminal:
+        terminal.answer([("Your answer", "2")])
+        terminal.expect("answered: no")
+        terminal.answer([("Your answer", "1")])
+        terminal.expect("answered: 1")
+        assert terminal.end() == 0
+    (session,) = world.steward("sessions", "list", "--json").json
+    shown = world.steward("sessions", "show", session["id"], "--json").json
+    kept = [event["text"] for event in shown["events"] if event["kind"] == "result"]
+    assert kept == ["no", "1"]
+
+
 def test_an_editor_changes_the_text_and_the_original_stays(
     scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -184,3 +274,19 @@ def test_an_editor_changes_the_text_and_the_original_stays(
     (edited,) = world.steward("outbox", "list", "--json").json
     assert edited["args"]["body"] == "Hello Ada.\n"
     assert edited["args_before"]["body"] == "Dear Ada.\n"
+
+
+def test_an_address_the_owner_types_in_the_editor_is_owned(
+    scripted: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """O11: newly typed in that very edit."""
+    editor = tmp_path / "editor"
+    editor.write_text('#!/bin/sh\nsed -i s/ada@x/dora@x/ "$1"\n')
+    editor.chmod(0o755)
+    monkeypatch.setenv("EDITOR", str(editor))
+    world = scripted([SEND, {"text": "Staged."}])
+    (draft_id,) = world.steward("run", "Write to my sister", "--json").json["staged"]
+    with at_terminal(world, "outbox", "edit", draft_id, "--json") as terminal:
+        assert terminal.end() == 0
+    shown = world.steward("outbox", "show", draft_id, "--json").json
+    assert (shown["args"]["to"], shown["marks"]) == (["dora@x.example"], [])

@@ -231,9 +231,7 @@ def test_at_a_terminal_a_draft_is_shown_approved_and_the_question_answered(envir
                 ("Do you want to approve it?", "y"),
             ]
         )
-        terminal.expect("y/N")
-        terminal.type("y\n")
-        terminal.answer([("(Enter) ", ""), ("Do you want to answer it now?", "y")])
+        terminal.answer([("Send exactly this? [y/N]", "y"), ("(Enter) ", ""), ("Do you want to answer it now?", "y")])
         terminal.answer([("Your answer: ", "2"), ("Give this answer? [y/N] ", "y")])
         terminal.expect("Go on with the ordinary commands:")
         assert terminal.end() == 0
@@ -243,7 +241,9 @@ def test_at_a_terminal_a_draft_is_shown_approved_and_the_question_answered(envir
 
 def test_plain_enter_all_the_way_approves_and_answers_nothing(environ, user, tmp_path):
     with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
-        terminal.type("\n" * 12)
+        for prompt in ("(Enter) ", "(Enter) ", "(Enter) ", "Shall I show", "approve it?"):
+            terminal.answer([(prompt, "")])
+        terminal.answer([("(Enter) ", ""), ("answer it now?", "")])
         assert terminal.end() == 0
     assert user.sent() == []
     assert len(user.json("questions", "list")) == 1

@@ -1,0 +1,49 @@
+"""What a typed line means where a question came with options."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from outbox.options import are_numbered, listed, meant
+
+
+@pytest.mark.parametrize(
+    ("typed", "options", "answer"),
+    [
+        pytest.param("1", ["tea", "coffee"], "tea", id="number"),
+        pytest.param(" 2 ", ["tea", "coffee"], "coffee", id="number-with-blanks"),
+        pytest.param("3", ["tea", "coffee"], "3", id="beyond"),
+        pytest.param("0", ["tea", "coffee"], "0", id="nought"),
+        pytest.param("01", ["tea", "coffee"], "01", id="leading-nought"),
+        pytest.param("\u0661", ["tea", "coffee"], "\u0661", id="arabic-digit"),
+        pytest.param("1", ["2", "1"], "1", id="own-text"),
+        pytest.param("1", ["2", "3"], "1", id="numeric-options-have-no-numbers"),
+        pytest.param("2", ["2 pm", "3 pm"], "2", id="begins-with-a-number"),
+        pytest.param("2", ["#3", "#2"], "2", id="number-behind-a-sign"),
+        pytest.param("2", ["Room 2", "Room 1"], "Room 1", id="a-number-later-on"),
+        pytest.param(" tea ", ["tea"], "tea", id="option-with-blanks"),
+        pytest.param(" tea ", [" tea "], " tea ", id="blanks-of-its-own"),
+        pytest.param("with milk ", ["tea"], "with milk ", id="other-words-as-typed"),
+        pytest.param("1", [], "1", id="no-options"),
+    ],
+)
+def test_a_line_means(typed: str, options: list[str], answer: str) -> None:
+    assert meant(typed, options) == answer
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=12), st.data())
+def test_an_options_own_text_always_means_itself(options: list[str], data: st.DataObject) -> None:
+    """Q1"""
+    typed = data.draw(st.sampled_from(options))
+    assert meant(typed, options) == typed
+
+
+@given(st.lists(st.text(), max_size=12))
+def test_a_number_chooses_exactly_where_it_is_shown(options: list[str]) -> None:
+    shown = listed(options)
+    if not are_numbered(options):
+        assert shown == [f"- {option}" for option in options]
+        return
+    for number, option in enumerate(options, start=1):
+        assert shown[number - 1] == f"{number}. {option}"
+        assert meant(str(number), options) == option
