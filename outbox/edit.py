@@ -27,10 +27,14 @@ from tools.contract import ReviewShape
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit:
-    """New arguments for a draft, made from the revision that was read (None: whatever it is)."""
+    """New arguments for a draft, made from the revision that was read (None: whatever it is).
+
+    `typed`: the owner typed them; from a file nothing becomes his (DESIGN section 9).
+    """
 
     draft_id: str
     args: Mapping[str, Any]
+    typed: bool
     revision: int | None = None
 
 
@@ -56,7 +60,7 @@ class Editor:
             check_edit(draft, edit, shape)
             if draft.args == edit.args:
                 return draft
-            values = self._values(session, draft, edit.args, shape)
+            values = self._values(session, draft, edit, shape)
         with self.store.effect() as session:
             done = change(
                 session,
@@ -71,10 +75,12 @@ class Editor:
         raise not_pending(now_stored)
 
     def _values(
-        self, session: Session, draft: Draft, args: Mapping[str, Any], shape: ReviewShape
+        self, session: Session, draft: Draft, edit: Edit, shape: ReviewShape
     ) -> dict[str, Any]:
+        args = edit.args
         tried = any(a.delivery_key == draft.delivery_key for a in all_attempts(session, draft.id))
-        typed = sorted({*draft.owner_typed, *map(str, newly_typed(draft, args))})
+        own = map(str, newly_typed(draft, args)) if edit.typed else ()
+        typed = sorted({*draft.owner_typed, *own})
         after = draft.model_copy(update={"args": dict(args), "owner_typed": typed})
         marks = self.judge.marks(session, subject_of(after, shape))
         return {

@@ -166,16 +166,50 @@ def test_an_edit_to_nothing_new_is_no_write(world: World, staged: Staged, tmp_pa
     assert draft(world, draft_id)["revision"] == 1
 
 
-def test_an_address_the_owner_types_in_an_edit_is_owned(
-    world: World, staged: Staged, tmp_path: Path
+@pytest.mark.parametrize("piped", [False, True], ids=["file", "pipe"])
+def test_an_address_that_a_file_brings_is_not_the_owners(
+    world: World, staged: Staged, tmp_path: Path, piped: bool
 ) -> None:
-    (draft_id,) = staged(mail_to("carol@x.example"))
-    args = draft(world, draft_id)["args"]
-    assert isinstance(args, dict)
-    typed = tmp_path / "args.json"
-    typed.write_text(json.dumps({**args, "to": ["dora@x.example"]}))
-    world.steward("outbox", "edit", draft_id, "--args-file", str(typed))
-    assert draft(world, draft_id)["marks"] == []
+    """O11: whoever wrote the file, the owner typed nothing of it."""
+    (draft_id,) = staged(mail_to("ada@x.example"))
+    shown = draft(world, draft_id)
+    assert shown["marks"] == []
+    text = json.dumps({**dict(shown["args"]), "to": ["dora@x.example"]})  # type: ignore[call-overload]
+    brought = tmp_path / "args.json"
+    brought.write_text(text)
+    source, given = ("-", text) if piped else (str(brought), "")
+    world.steward("outbox", "edit", draft_id, "--args-file", source, piped=given)
+    (mark,) = draft(world, draft_id)["marks"]  # type: ignore[misc]
+    assert (mark["code"], mark["text"]) == ("unowned", "dora@x.example")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["edit", "ID", "--args-file", "-"], id="edit"),
+        pytest.param(
+            ["reconcile", "ID", "--outcome", "delivered", "--evidence", "seen"], id="reconcile"
+        ),
+    ],
+)
+def test_a_program_without_a_terminal_changes_no_draft_unless_scripts_are_allowed(
+    world: World, staged: Staged, words: list[str]
+) -> None:
+    """O17"""
+    (draft_id,) = staged(mail_to("ada@x.example"), outbox="scripts = false")
+    before = draft(world, draft_id)
+    named = [draft_id if word == "ID" else word for word in words]
+    refused = world.steward("outbox", *named, code=2, piped=json.dumps({"to": ["eve@x.example"]}))
+    assert "needs a terminal, unless [outbox] scripts = true" in refused.err
+    assert refused.err.count("\n") == 1
+    assert draft(world, draft_id) == before
+
+
+def test_a_rejection_needs_no_terminal(world: World, staged: Staged) -> None:
+    """O17: it sends nothing."""
+    (draft_id,) = staged(mail_to("ada@x.example"), outbox="scripts = false")
+    world.steward("outbox", "reject", draft_id, "--reason", "no")
+    assert draft(world, draft_id)["status"] == "rejected"
 
 
 def test_a_selection_that_names_nothing_is_an_error(world: World, staged: Staged) -> None:

@@ -137,9 +137,10 @@ def editor(world):
     )
 
 
-def edited(editor, draft, shape=SHAPE, revision=None, **changes):
+def edited(editor, draft, shape=SHAPE, revision=None, typed=True, **changes):
     args = {**draft.args, **changes}
-    return editor.edit(Edit(draft_id=draft.id, args=args, revision=revision), shape)
+    edit = Edit(draft_id=draft.id, args=args, typed=typed, revision=revision)
+    return editor.edit(edit, shape)
 
 
 def test_an_edit_is_a_new_revision_and_the_agents_version_stays(world, editor):
@@ -211,7 +212,7 @@ def test_an_edit_that_does_not_fit_keeps_the_draft(world, editor, spoil, says):
     args = dict(draft.args)
     spoil(args)
     with pytest.raises(NotAllowed) as refusal:
-        editor.edit(Edit(draft_id=draft.id, args=args), SHAPE)
+        editor.edit(Edit(draft_id=draft.id, args=args, typed=True), SHAPE)
     assert str(refusal.value) == says
     assert world.draft(draft.id) == draft
 
