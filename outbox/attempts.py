@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 from sqlalchemy import ColumnElement, exists, func, update
+from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
 
 from outbox.process import is_surely_dead
-from outbox.tables import Attempt, AttemptOutcome, Draft
+from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
 
 DEADLINE = timedelta(minutes=15)
 VERIFY_AFTER = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10))
@@ -82,8 +83,22 @@ def end_attempt(session: Session, attempt: Attempt, ending: Ending) -> None:
 
 def is_newest(attempt: Attempt) -> ColumnElement[bool]:
     """The condition that no later attempt at the same draft exists."""
-    later = (col(Attempt.draft_id) == attempt.draft_id, col(Attempt.n) > attempt.n)
-    return ~exists(select(Attempt.n).where(*later))
+    other = aliased(Attempt)
+    later = (col(other.draft_id) == attempt.draft_id, col(other.n) > attempt.n)
+    return ~exists(select(other.n).where(*later))
+
+
+def still_in_flight(session: Session, attempt: Attempt) -> bool:
+    """True while the draft is being sent by this very attempt, and nobody has ended it."""
+    mine = (
+        col(Draft.id) == attempt.draft_id,
+        col(Draft.status) == DraftStatus.SENDING,
+        col(Attempt.draft_id) == col(Draft.id),
+        col(Attempt.n) == attempt.n,
+        col(Attempt.outcome) == AttemptOutcome.OPEN,
+        is_newest(attempt),
+    )
+    return session.exec(select(Draft.id).where(*mine)).first() is not None
 
 
 def lost_because(attempt: Attempt | None, now: datetime) -> str | None:

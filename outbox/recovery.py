@@ -4,12 +4,14 @@ Nothing here sends. A draft in flight is called uncertain only when its process 
 its deadline has passed; then the destination is asked, and what stays unknown is the owner's.
 """
 
+import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from sqlmodel import Session, col, select
+from sqlmodel.sql.expression import SelectOfScalar
 
 from outbox.attempts import (
     VERIFY_AFTER,
@@ -24,20 +26,26 @@ from outbox.attempts import (
 from outbox.errors import NotAllowed, SenderMissing
 from outbox.journal import Store
 from outbox.judge import record_released
-from outbox.release import Released, session_note
+from outbox.release import Note, Released, leave_note
 from outbox.senders import Ready, SenderDesk, sender_for
 from outbox.states import Decider, Step, load, move, not_pending
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
 from tools.contract import Delivery, DeliveryOutcome, ReviewShape, Verification
 from tools.crashpoint import crash_point
+from tools.invoke import Consignment, verify_bounded
 
+VERIFY_SECONDS = 30.0
 _UNCERTAIN = frozenset({DraftStatus.UNCERTAIN})
 
 
 def settle(session: Session, now: datetime) -> list[Draft]:
     """Every draft in flight that nobody will end becomes uncertain; gives those, as stored."""
-    flying = session.exec(select(Draft.id).where(col(Draft.status) == DraftStatus.SENDING)).all()
+    flying = session.exec(_in_flight()).all()
     return [draft for draft_id in flying if (draft := _settle_one(session, draft_id, now))]
+
+
+def _in_flight() -> SelectOfScalar[str]:
+    return select(Draft.id).where(col(Draft.status) == DraftStatus.SENDING)
 
 
 def _settle_one(session: Session, draft_id: str, now: datetime) -> Draft | None:
@@ -61,14 +69,23 @@ def _settle_one(session: Session, draft_id: str, now: datetime) -> Draft | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verifier:
-    """Asks destinations what became of uncertain drafts."""
+    """Asks destinations what became of uncertain drafts.
+
+    `note` is called in the transaction that records what was found. No destination is waited for
+    longer than `patience_seconds`.
+    """
 
     store: Store
     desk: SenderDesk
+    note: Note
     now: Callable[[], datetime]
+    patience_seconds: float = VERIFY_SECONDS
 
     def settle(self) -> list[Draft]:
-        """As `settle`, in a transaction of its own."""
+        """As `settle`, in a transaction of its own, if there is anything in flight at all."""
+        with self.store.read() as session:
+            if session.exec(_in_flight().limit(1)).first() is None:
+                return []
         with self.store.effect() as session:
             settled = settle(session, self.now())
         crash_point("release.settled")
@@ -78,22 +95,36 @@ class Verifier:
         """The drafts whose fate is known now: sent, or pending where a repeat is harmless.
 
         Only those whose next of three tries is due (0.5, 2 and 10 minutes after the answer was
-        lost), or all of them. A destination that cannot be asked counts as a try.
+        lost), or all of them; all at the same time. A destination that cannot be asked, does not
+        answer or breaks counts as a try.
         """
+        pairs = [
+            (draft, attempt)
+            for draft, attempt in self._uncertain()
+            if not only_due or self._is_due(attempt)
+        ]
+        found = await asyncio.gather(*(self._ask(*pair) for pair in pairs))
         known = []
-        for draft, attempt in self._uncertain():
-            due = next_verify_at(attempt.ended_at or attempt.deadline_at, attempt.verify_tries)
-            if only_due and (due is None or due > self.now()):
-                continue
-            ready = self._ready(draft)
-            answer = Verification.UNKNOWN
-            if ready is not None:
-                answer = await ready.sender.verify(draft.args, attempt.delivery_key, ready.context)
+        for (draft, attempt), (answer, ready) in zip(pairs, found, strict=True):
             crash_point("release.verified")
             released = self._record(draft, attempt, answer, ready)
             if released is not None:
                 known.append(released)
         return known
+
+    def _is_due(self, attempt: Attempt) -> bool:
+        due = next_verify_at(attempt.ended_at or attempt.deadline_at, attempt.verify_tries)
+        return due is not None and due <= self.now()
+
+    async def _ask(self, draft: Draft, attempt: Attempt) -> tuple[Verification, Ready | None]:
+        ready = self._ready(draft)
+        if ready is None:
+            return Verification.UNKNOWN, None
+        what = Consignment(
+            completed=draft.args, delivery_key=attempt.delivery_key, ctx=ready.context
+        )
+        answer = await verify_bounded(ready.sender, what, seconds=self.patience_seconds)
+        return answer, ready
 
     def _uncertain(self) -> Sequence[tuple[Draft, Attempt]]:
         with self.store.read() as session:
@@ -125,6 +156,8 @@ class Verifier:
                     pass
             _count_try(session, attempt, now)
             stored = load(session, draft.id)
+            if moved:
+                leave_note(session, self.note, stored, _delivery_found(stored))
         crash_point("release.verify-recorded")
         return _released(stored) if moved else None
 
@@ -174,14 +207,18 @@ def _count_try(session: Session, attempt: Attempt, now: datetime) -> None:
         session.flush()
 
 
+def _delivery_found(stored: Draft) -> Delivery:
+    if stored.status is DraftStatus.SENT:
+        return Delivery(outcome=DeliveryOutcome.SENT, detail="found at its destination")
+    return Delivery(outcome=DeliveryOutcome.FAILED, detail="it never arrived")
+
+
 def _released(stored: Draft) -> Released:
     if stored.status is DraftStatus.SENT:
-        delivery = Delivery(outcome=DeliveryOutcome.SENT, detail="found at its destination")
         text = f"draft {stored.id} was sent after all: it was found at its destination"
     else:
-        delivery = Delivery(outcome=DeliveryOutcome.FAILED, detail="it never arrived")
         text = f"draft {stored.id} never arrived, and waits again"
-    return Released(draft=stored, text=text, note=session_note(stored, delivery))
+    return Released(draft=stored, text=text)
 
 
 class Reconciled(StrEnum):

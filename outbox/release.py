@@ -10,8 +10,11 @@ from datetime import datetime
 
 from sqlmodel import Session, col
 
-from outbox.attempts import Ending, end_attempt, is_newest, open_attempt
+from outbox.attempts import DEADLINE, Ending, end_attempt, is_newest, open_attempt
+from outbox.clock import seconds_awake_or_asleep
 from outbox.errors import NotRecorded, SenderMissing, StoreFailed
+from outbox.failures import Saying
+from outbox.fence import Fence
 from outbox.journal import Store
 from outbox.judge import record_released
 from outbox.process import current_process
@@ -20,6 +23,9 @@ from outbox.states import Decider, Step, change, changed, load, move, not_pendin
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
 from tools.contract import Delivery, DeliveryOutcome, ReviewShape
 from tools.crashpoint import crash_point
+from tools.invoke import Consignment, deliver_bounded
+
+Note = Callable[[Session, Draft, str], None]  # leaves the draft's session words for its next run
 
 _OUTCOMES = {
     DeliveryOutcome.SENT: AttemptOutcome.SENT,
@@ -31,11 +37,10 @@ _IN_FLIGHT = frozenset({DraftStatus.SENDING, DraftStatus.UNCERTAIN})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Released:
-    """What became of a release: the draft as stored, one line for the owner, a note for its session."""
+    """What became of a release: the draft as stored, and one line for the owner."""
 
     draft: Draft
     text: str
-    note: str | None = None
 
     @property
     def is_sent(self) -> bool:
@@ -45,17 +50,23 @@ class Released:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Releaser:
-    """Releases drafts of one store. `process` is who holds the attempts it opens."""
+    """Releases drafts of one store. `process` is who holds the attempts it opens.
+
+    `note` is called in the transaction that records an outcome. `clock` counts while suspended.
+    """
 
     store: Store
     desk: SenderDesk
+    note: Note
     now: Callable[[], datetime]
+    clock: Callable[[], float] = seconds_awake_or_asleep
     process: str = field(default_factory=lambda: str(current_process()))
 
     async def approve(self, draft_id: str, *, revision: int, decider: Decider) -> Released:
         """The draft was sent, or returned to pending with the error, or is uncertain.
 
-        What goes out is what the store holds at this revision, and nothing else.
+        What goes out is what the store holds at this revision, and nothing else. A cancel before
+        the sender's point of no return leaves it pending, a later one uncertain.
 
         Raises: NotFound; Stale if the draft changed or somebody else decided, saying who and when;
         NotAllowed while it is uncertain; NotRecorded when the outcome could not be written down.
@@ -65,10 +76,12 @@ class Releaser:
             ready = unchanged_sender_for(self.desk, draft)
         except SenderMissing as missing:
             return self._landed(draft, str(missing))
+        opened = self.clock()
         draft, attempt = self._claim(draft, decider)
         crash_point("release.claimed")
         flight = Flight(draft=draft, attempt=attempt, decider=decider, shape=ready.shape)
-        delivery = await self._deliver(ready, flight)
+        fence = Fence(store=self.store, attempt=attempt, clock=self.clock, opened=opened)
+        delivery = await self._deliver(ready, flight, fence)
         crash_point("release.delivered")
         released = self._record(flight, delivery)
         crash_point("release.recorded")
@@ -118,28 +131,38 @@ class Releaser:
                 raise not_pending(stored)
             return stored, open_attempt(session, stored, self.process)
 
-    async def _deliver(self, ready: Ready, flight: "Flight") -> Delivery:
+    async def _deliver(self, ready: Ready, flight: "Flight", fence: Fence) -> Delivery:
         delivery = None
+        what = Consignment(
+            completed=flight.draft.args,
+            delivery_key=flight.attempt.delivery_key,
+            ctx=ready.context,
+        )
         crash_point("release.delivering")
         try:
-            delivery = await ready.sender.deliver(
-                flight.draft.args, flight.attempt.delivery_key, ready.context
+            delivery = await deliver_bounded(
+                ready.sender, what, fence, seconds=DEADLINE.total_seconds()
             )
         finally:
-            if delivery is None:  # cancelled or broken: whether it went out is unknown
-                self._record(flight, Delivery(outcome=DeliveryOutcome.UNKNOWN, detail=_BROKEN_OFF))
+            if delivery is None:  # cancelled
+                self._record(flight, _BROKEN_OFF if fence.passed else _STOPPED)
         return delivery
 
     def _record(self, flight: "Flight", delivery: Delivery) -> Released:
         try:
-            with self.store.effect() as session:
-                end(session, flight, delivery, self.now())
-                stored = load(session, flight.draft.id)
+            with Saying(lambda error: _not_recorded(flight, delivery, error)):
+                stored = self._recorded(flight, delivery)
         except StoreFailed as failure:
             raise _not_recorded(flight, delivery, failure) from failure
-        return Released(
-            draft=stored, text=_owner_line(stored, delivery), note=session_note(stored, delivery)
-        )
+        return Released(draft=stored, text=_owner_line(stored, delivery))
+
+    def _recorded(self, flight: "Flight", delivery: Delivery) -> Draft:
+        with self.store.effect() as session:
+            is_news = end(session, flight, delivery, self.now())
+            stored = load(session, flight.draft.id)
+            if is_news:
+                leave_note(session, self.note, stored, delivery)
+        return stored
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,8 +175,10 @@ class Flight:
     shape: ReviewShape
 
 
-def end(session: Session, flight: Flight, delivery: Delivery, now: datetime) -> None:
+def end(session: Session, flight: Flight, delivery: Delivery, now: datetime) -> bool:
     """The attempt is ended and the draft moved by its own truth, however late it comes.
+
+    False where the draft said so already, or a newer attempt speaks for it.
 
     A `sent` also counts if the draft was called uncertain, or given back to pending, while the
     attempt was still running: a second send of the same revision must not happen.
@@ -163,7 +188,7 @@ def end(session: Session, flight: Flight, delivery: Delivery, now: datetime) -> 
     end_attempt(session, attempt, ending)
     match delivery.outcome:
         case DeliveryOutcome.SENT:
-            _sent(session, flight, now)
+            return _sent(session, flight, now)
         case DeliveryOutcome.FAILED:
             values = {
                 "error": delivery.detail,
@@ -172,11 +197,13 @@ def end(session: Session, flight: Flight, delivery: Delivery, now: datetime) -> 
                 "decided_via": None,
                 "updated_at": now,
             }
-            move(session, draft.id, _step(_IN_FLIGHT, DraftStatus.PENDING, values, attempt))
+            back = _step(_IN_FLIGHT, DraftStatus.PENDING, values, attempt)
+            return move(session, draft.id, back)
         case DeliveryOutcome.UNKNOWN:
             values = {"error": delivery.detail, "updated_at": now}
             sending = frozenset({DraftStatus.SENDING})
-            move(session, draft.id, _step(sending, DraftStatus.UNCERTAIN, values, attempt))
+            lost = _step(sending, DraftStatus.UNCERTAIN, values, attempt)
+            return move(session, draft.id, lost)
 
 
 def _step(
@@ -188,7 +215,7 @@ def _step(
     return Step(sources=sources, target=target, values=values, where=(is_newest(attempt),))
 
 
-def _sent(session: Session, flight: Flight, now: datetime) -> None:
+def _sent(session: Session, flight: Flight, now: datetime) -> bool:
     draft, attempt = flight.draft, flight.attempt
     values: dict[str, object] = {
         "error": None,
@@ -203,8 +230,8 @@ def _sent(session: Session, flight: Flight, now: datetime) -> None:
         moved = move(session, draft.id, sent)
     if moved:
         record_released(session, draft, flight.shape)
-        return
-    change(
+        return True
+    return change(
         session,
         draft.id,
         col(Draft.status) != DraftStatus.SENT,
@@ -225,7 +252,13 @@ def _reopened(session: Session, flight: Flight) -> bool:
     return move(session, flight.draft.id, step)
 
 
-_BROKEN_OFF = "the delivery was broken off before an answer came"
+_BROKEN_OFF = Delivery(
+    outcome=DeliveryOutcome.UNKNOWN, detail="the delivery was broken off before an answer came"
+)
+_STOPPED = Delivery(
+    outcome=DeliveryOutcome.FAILED,
+    detail="the release was stopped before the hand-over; nothing was sent",
+)
 
 
 def _owner_line(draft: Draft, delivery: Delivery) -> str:
@@ -241,8 +274,14 @@ def _owner_line(draft: Draft, delivery: Delivery) -> str:
             )
 
 
-def session_note(draft: Draft, delivery: Delivery) -> str | None:
-    """What the session's next run reads about a release; None while nothing is known."""
+def leave_note(session: Session, note: Note, draft: Draft, delivery: Delivery) -> None:
+    """Leave the session's next run word of a release; none while nothing is known."""
+    text = _session_note(draft, delivery)
+    if text is not None:
+        note(session, draft, text)
+
+
+def _session_note(draft: Draft, delivery: Delivery) -> str | None:
     edited = f" as the owner edited it (revision {draft.revision})" if draft.revision > 1 else ""
     match delivery.outcome:
         case DeliveryOutcome.SENT:
@@ -256,7 +295,7 @@ def session_note(draft: Draft, delivery: Delivery) -> str | None:
             return None
 
 
-def _not_recorded(flight: Flight, delivery: Delivery, failure: StoreFailed) -> NotRecorded:
+def _not_recorded(flight: Flight, delivery: Delivery, failure: Exception) -> NotRecorded:
     return NotRecorded(
         f"draft {flight.draft.id}: the delivery ended as {delivery.outcome} ({delivery.detail}), "
         f"but that could not be written down ({failure}); mend the database, then let steward verify "

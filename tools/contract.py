@@ -308,6 +308,21 @@ class Delivery:
     detail: str
 
 
+class CalledOff(Exception):  # noqa: N818 - an outcome, not a fault
+    """A delivery must end before its point of no return; the text says why. Nothing went out."""
+
+
+class GoAhead(Protocol):
+    """What a delivery asks right before its point of no return, and never later."""
+
+    def __call__(self, *, answer_within_seconds: float) -> None:
+        """Nothing, if the hand-over may be finished now.
+
+        `answer_within_seconds`: how long the answer is waited for at most. Raises: CalledOff.
+        """
+        ...
+
+
 class Verification(StrEnum):
     """What the destination says about a delivery key."""
 
@@ -329,9 +344,13 @@ class Sender(Tool):
 
     @abstractmethod
     async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
-        """Send exactly this, once. Never raises for what a server or network may do."""
+        """Send exactly this, once. Never raises for what a server or network may do.
+
+        Until `go_ahead` was called and returned nothing may have gone out, because a delivery that
+        is cancelled before that counts as not sent. Raises: CalledOff, from `go_ahead`.
+        """
 
     @abstractmethod
     async def verify(
@@ -345,12 +364,9 @@ class Sender(Tool):
         return False
 
     async def call(self, args: Any, ctx: ToolContext) -> ToolResult:
-        """Complete and deliver at once, for a sender the owner took out of the outbox."""
-        try:
-            completed = await self.complete(args, ctx)
-        except CompletionError as error:
-            return ToolResult.error(str(error))
-        delivery = await self.deliver(completed.args, completed.delivery_key, ctx)
-        if delivery.outcome is DeliveryOutcome.SENT:
-            return ToolResult.ok(f"sent: {delivery.detail}")
-        return ToolResult.error(f"{delivery.outcome}: {delivery.detail}")
+        """Never: whatever a sender sends is a draft first, also where it is released at once.
+
+        Raises: TypeError.
+        """
+        del args, ctx
+        raise TypeError(f"{self.spec.name} is completed and released; it is not called")

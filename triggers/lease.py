@@ -7,25 +7,18 @@ that counts sleep.
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from datetime import datetime
 
 from sqlmodel import Session
 
+from outbox.clock import seconds_awake_or_asleep
 from outbox.errors import LeaseLost, StoreFailed
 from outbox.journal import Store
 from triggers import mailbox
 from triggers.mailbox import LEASE, Claim
 
 log = logging.getLogger("steward.lease")
-
-
-def seconds_awake_or_asleep() -> float:
-    """A clock that never steps and, where the platform has one, counts while suspended."""
-    if hasattr(time, "CLOCK_BOOTTIME"):
-        return time.clock_gettime(time.CLOCK_BOOTTIME)
-    return time.monotonic()
 
 
 class Lease:

@@ -2,8 +2,9 @@
 
 import json
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from bot.commands.decisions import note, tell_of_rejection
@@ -20,7 +21,7 @@ from outbox.edit import (
 )
 from outbox.judge import subject_of
 from outbox.recovery import Finding, Reconciled, Verifier
-from outbox.release import Released, Releaser
+from outbox.release import Note, Released, Releaser
 from outbox.review import Review, project
 from outbox.senders import shape_for
 from outbox.states import Decider
@@ -88,19 +89,17 @@ async def approve_draft(house: House, draft_id: str, *, revision: int, via: str)
 
     Raises: as outbox.release.Releaser.approve.
     """
-    releaser = Releaser(store=house.store, desk=house.sending, now=house.now)
+    releaser = Releaser(
+        store=house.store, desk=house.sending, note=_noted_at(house.now), now=house.now
+    )
     async with house.mail_server():
-        released = await releaser.approve(
+        return await releaser.approve(
             draft_id, revision=revision, decider=Decider(by="owner", via=via)
         )
-    _note(house, released)
-    return released
 
 
-def _note(house: House, released: Released) -> None:
-    if released.note is not None:
-        with house.store.record() as session:
-            note(session, released.draft.session_id, released.note, house.now())
+def _noted_at(now: Callable[[], datetime]) -> Note:
+    return lambda session, draft, text: note(session, draft.session_id, text, now())
 
 
 def reject_draft(house: House, draft_id: str, *, reason: str, via: str) -> tuple[Draft, bool]:
@@ -160,11 +159,11 @@ def reconcile_draft(
 
 async def settle_and_verify(house: House, *, only_due: bool = True) -> list[str]:
     """Call lost deliveries uncertain, ask their destinations; one line for each that changed."""
-    verifier = Verifier(store=house.store, desk=house.sending, now=house.now)
+    verifier = Verifier(
+        store=house.store, desk=house.sending, note=_noted_at(house.now), now=house.now
+    )
     lines = [f"draft {draft.id} is uncertain: {draft.error}" for draft in verifier.settle()]
-    for released in await verifier.verify(only_due=only_due):
-        _note(house, released)
-        lines.append(released.text)
+    lines.extend(released.text for released in await verifier.verify(only_due=only_due))
     return lines
 
 

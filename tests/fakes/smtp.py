@@ -27,6 +27,7 @@ Faults (`--fault`; none if left out):
     greet-421 greet-554  greets with that code
     drop-mail drop-rcpt drop-data
                          closes in place of the answer to that command
+    silent-rcpt          never answers that command
     drop-body            resets the connection after the first bytes of the text
     drop-after-dot       keeps the message and closes in place of the answer
     silent-after-dot     keeps the message and never answers

@@ -14,6 +14,7 @@ RAW_FAULTS = (
     "drop-mail",
     "drop-rcpt",
     "drop-data",
+    "silent-rcpt",
     "drop-body",
     "drop-after-dot",
     "silent-after-dot",
@@ -53,6 +54,9 @@ class _Talk:
         while line := await self._reader.readline():
             verb = line[:4].upper().decode("latin-1").strip()
             if self._fault == f"drop-{verb.lower()}":
+                return
+            if self._fault == f"silent-{verb.lower()}":
+                await self._reader.read()
                 return
             if verb == "DATA":
                 await self.say("354 go on")

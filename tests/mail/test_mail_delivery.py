@@ -15,6 +15,7 @@ from makers.mail import (
     FakeSmtp,
     account,
     certificate,
+    clear,
     closed_port,
     context,
     maildir,
@@ -22,7 +23,7 @@ from makers.mail import (
     smtp_process,
 )
 from tools import crashpoint
-from tools.contract import DeliveryOutcome, ToolContext, Verification
+from tools.contract import CalledOff, DeliveryOutcome, ToolContext, Verification
 from tools.mail.addresses import Address
 from tools.mail.compose import Outgoing, compose
 from tools.mail.send_tools import MailSend
@@ -57,7 +58,7 @@ def envelope(*recipients: str, body: str = "Tea at four?\n") -> Envelope:
 async def test_an_accepted_mail_is_sent_once_and_arrives_byte_for_byte(start: StartSmtp) -> None:
     fake = start()
     mail = envelope("ada@example.org", "bo@example.org", body=".\n..dots\n.\nend\n")
-    delivery = await submit(server(fake.port), mail)
+    delivery = await submit(server(fake.port), mail, clear)
     assert delivery.outcome is DeliveryOutcome.SENT
     assert "250" in delivery.detail
     (accepted,) = fake.accepted()
@@ -72,7 +73,7 @@ async def test_a_refused_recipient_means_nothing_went_out(start: StartSmtp, code
     """E10: one refusal among several resets the transaction, and each refused address is named."""
     fake = start(f"rcpt-{code}")
     mail = envelope("ada@example.org", "refused-1@example.org", "refused-2@example.org")
-    delivery = await submit(server(fake.port), mail)
+    delivery = await submit(server(fake.port), mail, clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert f"refused-1@example.org refused: {code}" in delivery.detail
     assert f"refused-2@example.org refused: {code}" in delivery.detail
@@ -106,7 +107,7 @@ async def test_each_way_the_conversation_ends_is_called_what_it_is(
     """E10: 5xx to the dot is not sent; 4xx or a drop after it is uncertain; slow is waited for."""
     fake = start(fault)
     body = "long\n" * 2_000_000 if fault == "drop-body" else "Tea?\n"  # more than sockets hold
-    delivery = await submit(server(fake.port), envelope("ada@example.org", body=body))
+    delivery = await submit(server(fake.port), envelope("ada@example.org", body=body), clear)
     assert delivery.outcome is outcome, delivery.detail
     assert len(fake.accepted()) == held
     if outcome is DeliveryOutcome.FAILED:
@@ -117,13 +118,41 @@ async def test_silence_after_the_dot_is_uncertain_and_never_repeated(start: Star
     """E10: the wait is bounded, and the mail was handed over exactly once."""
     fake = start("silent-after-dot")
     slow = server(fake.port, answer_timeout_seconds=0.3)
-    delivery = await submit(slow, envelope("ada@example.org"))
+    delivery = await submit(slow, envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.UNKNOWN
     assert len(fake.accepted()) == 1
 
 
+async def test_a_delivery_called_off_before_the_dot_sends_nothing_and_says_so(
+    start: StartSmtp,
+) -> None:
+    """O8: the server has every byte but the dot, and so it has no mail."""
+    fake = start()
+    asked: list[float] = []
+
+    def off(*, answer_within_seconds: float) -> None:
+        asked.append(answer_within_seconds)
+        raise CalledOff("the machine slept")
+
+    delivery = await submit(server(fake.port), envelope("ada@example.org"), off)
+    assert delivery.outcome is DeliveryOutcome.FAILED
+    assert delivery.detail == "127.0.0.1: the machine slept; nothing was sent"
+    assert asked == [20.0]
+    assert fake.accepted() == []
+
+
+async def test_a_server_that_dawdles_before_the_dot_is_left_in_time(start: StartSmtp) -> None:
+    """O8: each step may be quick enough, and all of them together not."""
+    fake = start("silent-rcpt")
+    dawdling = server(fake.port, before_dot_timeout_seconds=0.4)
+    delivery = await submit(dawdling, envelope("ada@example.org"), clear)
+    assert delivery.outcome is DeliveryOutcome.FAILED
+    assert "too slow: 0.4 seconds were over; nothing was sent" in delivery.detail
+    assert fake.accepted() == []
+
+
 async def test_a_server_that_is_not_there_is_a_plain_failure() -> None:
-    delivery = await submit(server(closed_port()), envelope("ada@example.org"))
+    delivery = await submit(server(closed_port()), envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "connect failed" in delivery.detail
 
@@ -145,7 +174,7 @@ async def test_a_password_travels_only_inside_tls(
 ) -> None:
     fake, cert = encrypted(start, tmp_path, tls)
     settings = server(fake.port, tls=tls, ca_file=cert, user="sam", password="open sesame")
-    delivery = await submit(settings, envelope("ada@example.org"))
+    delivery = await submit(settings, envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.SENT, delivery.detail
 
 
@@ -155,7 +184,7 @@ async def test_an_unknown_certificate_ends_the_conversation_before_the_password(
 ) -> None:
     fake, _ = encrypted(start, tmp_path, tls)
     settings = server(fake.port, tls=tls, user="sam", password="open sesame")
-    delivery = await submit(settings, envelope("ada@example.org"))
+    delivery = await submit(settings, envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "certificate" in delivery.detail.lower()
     assert fake.accepted() == []
@@ -166,7 +195,7 @@ async def test_a_server_without_starttls_is_never_spoken_to_in_clear(
 ) -> None:
     fake, cert = encrypted(start, tmp_path, Tls.STARTTLS, "no-starttls")
     settings = server(fake.port, tls=Tls.STARTTLS, ca_file=cert, user="sam", password="open sesame")
-    delivery = await submit(settings, envelope("ada@example.org"))
+    delivery = await submit(settings, envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "STARTTLS" in delivery.detail
     assert fake.accepted() == []
@@ -177,7 +206,7 @@ async def test_a_wrong_password_is_said_without_the_password(
 ) -> None:
     fake, cert = encrypted(start, tmp_path, Tls.STARTTLS, "bad-auth")
     settings = server(fake.port, tls=Tls.STARTTLS, ca_file=cert, user="sam", password="open sesame")
-    delivery = await submit(settings, envelope("ada@example.org"))
+    delivery = await submit(settings, envelope("ada@example.org"), clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "535" in delivery.detail
     assert "sesame" not in delivery.detail
@@ -240,7 +269,7 @@ async def test_what_arrives_is_what_the_draft_shows_dated_when_it_was_released(
     sha = ctx.needs["blobs"].put(b"%PDF")  # type: ignore[attr-defined]
     attached = {"name": "a.pdf", "media_type": "application/pdf", "size_bytes": 4, "sha256": sha}
     draft = staged(bcc=["secret@example.org"], attachments=[attached])
-    delivery = await sender().deliver(draft, KEY, ctx)
+    delivery = await sender().deliver(draft, KEY, ctx, clear)
     assert delivery.outcome is DeliveryOutcome.SENT, delivery.detail
     (data,) = fake.messages()
     assert b"secret@example.org" not in data
@@ -258,7 +287,7 @@ async def test_a_changed_attachment_is_not_sent(start: StartSmtp, tmp_path: Path
     sha = store.put(b"as staged")  # type: ignore[attr-defined]
     store.path(sha).write_bytes(b"something else")  # type: ignore[attr-defined]
     attached = {"name": "a.txt", "media_type": "text/plain", "size_bytes": 9, "sha256": sha}
-    delivery = await sender().deliver(staged(attachments=[attached]), KEY, ctx)
+    delivery = await sender().deliver(staged(attachments=[attached]), KEY, ctx, clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert "the attachment a.txt changed" in delivery.detail
     assert fake.events() == []
@@ -285,7 +314,7 @@ async def test_a_draft_that_was_edited_into_nonsense_is_not_sent(
 ) -> None:
     """E3: a line break in any header value is refused, also when the owner's edit brought it in."""
     fake = start()
-    delivery = await sender().deliver(staged(**change), KEY, sending(tmp_path, fake.port))
+    delivery = await sender().deliver(staged(**change), KEY, sending(tmp_path, fake.port), clear)
     assert delivery.outcome is DeliveryOutcome.FAILED
     assert said in delivery.detail
     assert fake.events() == []
@@ -298,7 +327,7 @@ async def test_a_sent_mail_is_filed_once_however_often_it_is_filed(
     ctx = sending(tmp_path, fake.port, sent=tmp_path / "mail" / ".Sent")
     assert await sender().verify(staged(), KEY, ctx) is Verification.UNKNOWN
     for _ in range(2):
-        assert (await sender().deliver(staged(), KEY, ctx)).outcome is DeliveryOutcome.SENT
+        assert (await sender().deliver(staged(), KEY, ctx, clear)).outcome is DeliveryOutcome.SENT
     (copy,) = (tmp_path / "mail" / ".Sent" / "cur").iterdir()
     assert copy.name.endswith(":2,S")
     assert copy.read_bytes() == fake.messages()[0]
@@ -312,7 +341,7 @@ async def test_a_server_that_files_sent_mail_gets_no_second_copy(
     filed = tmp_path / "server" / "accepted"
     inbox = maildir(tmp_path / "mail")
     ctx = context(tmp_path, account(inbox, smtp=server(fake.port, files_sent=True), sent=filed))
-    assert (await sender().deliver(staged(), KEY, ctx)).outcome is DeliveryOutcome.SENT
+    assert (await sender().deliver(staged(), KEY, ctx, clear)).outcome is DeliveryOutcome.SENT
     assert len(list(filed.glob("*/*"))) == 1
     assert await sender().verify(staged(), KEY, ctx) is Verification.DELIVERED
 
@@ -324,7 +353,7 @@ async def test_a_copy_that_cannot_be_filed_does_not_unsend_the_mail(
     blocked = tmp_path / "sent.mbox"
     blocked.write_bytes(b"From x Mon Jan  1 00:00:00 2026\n\n")
     ctx = sending(tmp_path, fake.port, sent=blocked)
-    delivery = await sender().deliver(staged(), KEY, ctx)
+    delivery = await sender().deliver(staged(), KEY, ctx, clear)
     assert delivery.outcome is DeliveryOutcome.SENT
     assert "no copy was filed" in delivery.detail
 
@@ -337,7 +366,7 @@ async def test_an_uncertain_delivery_is_verified_by_the_servers_own_copy(
     filed = tmp_path / "server" / "accepted"
     inbox = maildir(tmp_path / "mail")
     ctx = context(tmp_path, account(inbox, smtp=server(fake.port, files_sent=True), sent=filed))
-    assert (await sender().deliver(staged(), KEY, ctx)).outcome is DeliveryOutcome.UNKNOWN
+    assert (await sender().deliver(staged(), KEY, ctx, clear)).outcome is DeliveryOutcome.UNKNOWN
     assert await sender().verify(staged(), KEY, ctx) is Verification.DELIVERED
     assert await sender().verify(staged(), "<other@example.net>", ctx) is Verification.UNKNOWN
 
@@ -361,7 +390,7 @@ async def test_every_step_of_a_delivery_is_a_crash_point(start: StartSmtp) -> No
     reached: list[str] = []
     crashpoint.install_hook(reached.append)
     try:
-        await submit(server(fake.port), envelope("ada@example.org"))
+        await submit(server(fake.port), envelope("ada@example.org"), clear)
     finally:
         crashpoint._hook.clear()
     assert reached == ["smtp.connected", "smtp.recipients", "smtp.data", "smtp.accepted"]
@@ -370,7 +399,7 @@ async def test_every_step_of_a_delivery_is_a_crash_point(start: StartSmtp) -> No
 async def test_two_mails_at_once_do_not_disturb_each_other(start: StartSmtp) -> None:
     fake = start()
     mails = [envelope(f"p{number}@example.org") for number in range(8)]
-    deliveries = await asyncio.gather(*(submit(server(fake.port), mail) for mail in mails))
+    deliveries = await asyncio.gather(*(submit(server(fake.port), mail, clear) for mail in mails))
     assert {each.outcome for each in deliveries} == {DeliveryOutcome.SENT}
     assert sorted(event["to"][0] for event in fake.accepted()) == [
         f"p{n}@example.org" for n in range(8)

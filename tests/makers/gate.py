@@ -41,6 +41,7 @@ from tools.contract import (
     DeliveryOutcome,
     EffectScope,
     Egress,
+    GoAhead,
     Sender,
     Tool,
     ToolCall,
@@ -169,9 +170,10 @@ class ScriptedSender(Sender):
         return Completed(args=args.model_dump(), delivery_key=ctx.call_id)
 
     async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
         """Sent, always."""
+        go_ahead(answer_within_seconds=600.0)
         self._ran.append(ctx.call_id)
         return Delivery(outcome=DeliveryOutcome.SENT, detail=delivery_key)
 

@@ -80,6 +80,10 @@ def server(port: int, **changes: Any) -> SmtpServer:
     return SmtpServer(**{**facts, **changes})
 
 
+def clear(*, answer_within_seconds: float) -> None:
+    """tools.contract.GoAhead of a release that nothing stands in the way of."""
+
+
 class _NoTaint:
     def is_untrusted(self, path: Path) -> bool:
         return False

@@ -15,7 +15,7 @@ from sqlmodel import Session
 
 from bot.database import Database, create_database
 from bot.tables import EventKind
-from bot.transcript import Line, append, result_data
+from bot.transcript import Line, append, lines, result_data
 from outbox.errors import LeaseLost, SenderMissing
 from outbox.interlock import CallFacts
 from outbox.journal import Origin, ReadItem, Span
@@ -33,6 +33,7 @@ from tools.contract import (
     Delivery,
     DeliveryOutcome,
     Egress,
+    GoAhead,
     ReviewShape,
     Sender,
     ToolCall,
@@ -46,6 +47,7 @@ from tools.registry import Entry
 from tools.result import Item, ToolResult
 from tools.taint import CLEAN, Taint
 
+ANSWER_SECONDS = 600.0
 OWNER = Decider(by="owner", via="test")
 SHAPE = ReviewShape(
     headers=("from", "to", "cc", "subject"),
@@ -116,17 +118,18 @@ class FolderSender(Sender):
         )
 
     async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
         """One file, or the fault."""
         server = ctx.need("server", FolderServer)
         match server.fault:
             case "refuse":
                 return Delivery(outcome=DeliveryOutcome.FAILED, detail="550 no such user")
-            case "break":
-                return Delivery(outcome=DeliveryOutcome.UNKNOWN, detail="the line broke")
             case "bug":
                 raise RuntimeError("a bug inside the sender")
+        go_ahead(answer_within_seconds=ANSWER_SECONDS)
+        if server.fault == "break":
+            return Delivery(outcome=DeliveryOutcome.UNKNOWN, detail="the line broke")
         server.accept(completed, delivery_key)
         if server.fault == "lose":
             return Delivery(outcome=DeliveryOutcome.UNKNOWN, detail="no answer after the dot")
@@ -272,7 +275,7 @@ class World:
         self.records = Records()
         self.judge = Judge(text=self.words, records=self.records)
         self.desk = Desk(context_of=self.context)
-        self.releaser = Releaser(store=self.store, desk=self.desk, now=now)
+        self.releaser = Releaser(store=self.store, desk=self.desk, note=keep_note, now=now)
         self.journal = SessionJournal(self.store)
 
     def context(self, call_id: str = "call-1") -> ToolContext:
@@ -356,6 +359,12 @@ class World:
             session.expunge(found)
             return found
 
+    def notes(self, session_id: str = "session-1") -> list[str]:
+        """What the session's next run will be told, oldest first."""
+        with self.store.read() as session:
+            rows = lines(session, session_id)
+            return [row.data["text"] for row in rows if row.kind is EventKind.NOTE]
+
     def put(self, **changes: Any) -> Draft:
         """A draft written straight into the database."""
         draft = a_draft(**changes)
@@ -364,6 +373,12 @@ class World:
             session.flush()
             session.expunge(draft)
         return draft
+
+
+def keep_note(session: Session, draft: Draft, text: str) -> None:
+    """outbox.release.Note: a line of the draft's session."""
+    line = Line(kind=EventKind.NOTE, data={"text": text})
+    append(session, draft.session_id, line, now())
 
 
 def now() -> datetime:

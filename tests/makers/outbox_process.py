@@ -12,7 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from makers.outbox import World
+from makers.outbox import World, keep_note, now
 from outbox.drafts import list_page
 from outbox.errors import Stale
 from outbox.recovery import Verifier
@@ -47,7 +47,7 @@ async def approve_all(world: World, name: str, *, meets: bool) -> dict[str, Any]
 
 async def recover(world: World) -> dict[str, Any]:
     """What a start finds out by itself."""
-    verifier = Verifier(store=world.store, desk=world.desk, now=world.releaser.now)
+    verifier = Verifier(store=world.store, desk=world.desk, note=keep_note, now=now)
     settled = [draft.id for draft in verifier.settle()]
     known = [each.draft.id for each in await verifier.verify(only_due=False)]
     return {"settled": settled, "known": known}

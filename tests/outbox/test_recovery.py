@@ -1,5 +1,6 @@
 """Killed processes, lost answers, and two processes at once: at most once, and never a guess."""
 
+import asyncio
 import json
 import os
 import re
@@ -15,12 +16,13 @@ import pytest
 from sqlmodel import select
 
 import outbox
-from makers.outbox import OWNER, SHAPE, World, a_draft, now
+from makers.outbox import OWNER, SHAPE, FolderSender, World, a_draft, keep_note, now, spec
 from outbox.attempts import DEADLINE, all_attempts, next_verify_at
 from outbox.errors import NotAllowed, Stale
 from outbox.process import ProcessId, current_process, identify, is_surely_dead
 from outbox.recovery import Finding, Reconciled, Verifier, reconcile, settle
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
+from tools.registry import Entry
 
 AT = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 CODE = Path(outbox.__file__).parent
@@ -290,9 +292,13 @@ def test_only_what_can_be_seen_from_here_is_called_dead(changes, here, dead):
 # --- asking the destination
 
 
-def uncertain(world, *, fault="lose", ended=None):
+def uncertain(world, *, fault="lose", ended=None, **changes):
     draft = world.put(
-        status=DraftStatus.UNCERTAIN, decided_by="owner", decided_via="test", error="no answer"
+        status=DraftStatus.UNCERTAIN,
+        decided_by="owner",
+        decided_via="test",
+        error="no answer",
+        **changes,
     )
     with world.store.effect() as session:
         session.add(
@@ -315,8 +321,10 @@ def uncertain(world, *, fault="lose", ended=None):
     return draft
 
 
-def verifier(world, at=None):
-    return Verifier(store=world.store, desk=world.desk, now=lambda: at or now())
+def verifier(world, at=None, **changes):
+    return Verifier(
+        store=world.store, desk=world.desk, note=keep_note, now=lambda: at or now(), **changes
+    )
 
 
 async def test_a_lost_answer_whose_message_is_found_was_sent(world):
@@ -324,7 +332,9 @@ async def test_a_lost_answer_whose_message_is_found_was_sent(world):
     draft = uncertain(world)
     (released,) = await verifier(world).verify(only_due=False)
     assert released.is_sent
-    assert released.note.endswith("it was sent.")
+    assert world.notes() == [
+        f"The owner released draft {draft.id} (to ada@example.org: Hello): it was sent."
+    ]
     stored = world.draft(draft.id)
     assert (stored.status, stored.decided_by, stored.error) == (DraftStatus.SENT, "owner", None)
     assert len(world.server.messages()) == 1
@@ -367,6 +377,63 @@ async def test_a_destination_that_cannot_be_asked_costs_a_try_and_the_others_go_
     found = uncertain(world)
     (released,) = await verifier(world).verify(only_due=False)
     assert released.draft.id == found.id
+
+
+class Unasked(FolderSender):
+    """It breaks when it is asked about one address, and never answers about another."""
+
+    async def verify(self, completed, delivery_key, ctx):
+        if completed["to"] == ["broken@example.org"]:
+            raise RuntimeError("a bug inside the sender")
+        if completed["to"] == ["endless@example.org"]:
+            await asyncio.Future()
+        return await super().verify(completed, delivery_key, ctx)
+
+
+async def test_a_destination_that_breaks_or_never_answers_costs_a_try_and_is_logged(world, caplog):
+    """R2: the drafts beside it are asked about all the same, and no command waits for ever."""
+    world.desk.entries["post_send"] = Entry(spec(), Unasked(spec()))
+    args = a_draft().args
+    silent = [
+        uncertain(world, args={**args, "to": [f"{word}@example.org"]})
+        for word in ("broken", "endless")
+    ]
+    found = uncertain(world)
+    (released,) = await verifier(world, patience_seconds=0.2).verify(only_due=False)
+    assert released.draft.id == found.id
+    for draft in silent:
+        with world.store.read() as session:
+            (attempt,) = all_attempts(session, draft.id)
+        assert (attempt.verify_tries, attempt.outcome) == (1, AttemptOutcome.UNKNOWN)
+        assert world.draft(draft.id).status is DraftStatus.UNCERTAIN
+    told = [record for record in caplog.records if record.action == "verification_broke"]
+    assert {type(record.exc_info[1]).__name__ for record in told} == {
+        "RuntimeError",
+        "TimeoutError",
+    }
+
+
+class Unwritable:
+    """A Store of a database that may be read alone."""
+
+    def __init__(self, store):
+        self._store = store
+
+    def read(self):
+        return self._store.read()
+
+    def effect(self):
+        raise AssertionError("the write lock was taken")
+
+
+def test_looking_for_lost_deliveries_takes_no_lock_where_nothing_is_in_flight(world):
+    """R1: a command that only reads does not wait for a writer."""
+    world.put()
+    idle = Verifier(store=Unwritable(world.store), desk=world.desk, note=keep_note, now=now)
+    assert idle.settle() == []
+    flying(world, current_process())
+    with pytest.raises(AssertionError, match="the write lock"):
+        idle.settle()
 
 
 def test_the_three_times_are_half_a_minute_two_and_ten_minutes():

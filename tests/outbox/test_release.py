@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import sqlite3
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -15,7 +16,6 @@ from outbox.confirmation import YesRequest, asks_again, refuse_draft, refuse_yes
 from outbox.drafts import reject
 from outbox.edit import Edit, Editor
 from outbox.errors import NotAllowed, NotFound, NotRecorded, Stale, StoreFailed
-from outbox.release import Releaser
 from outbox.states import Decider
 from outbox.tables import AttemptOutcome, Draft, DraftStatus, ReleasedTo
 from tools.contract import Capabilities, Egress
@@ -46,9 +46,9 @@ async def test_a_release_sends_exactly_what_the_store_holds(world):
     assert world.server.messages() == [{"args": draft.args, "key": draft.delivery_key}]
     assert released.is_sent
     assert released.text == f"draft {draft.id} was sent: 250 taken"
-    assert released.note == (
+    assert world.notes() == [
         f"The owner released draft {draft.id} (to ada@example.org: Hello): it was sent."
-    )
+    ]
     stored = world.draft(draft.id)
     assert (stored.decided_by, stored.decided_via, stored.error) == ("owner", "test", None)
     assert attempts(world, draft) == [(1, AttemptOutcome.SENT, "250 taken")]
@@ -61,7 +61,8 @@ async def test_a_release_sends_exactly_what_the_store_holds(world):
 async def test_an_edited_draft_goes_out_as_edited_and_its_session_is_told(world):
     draft = world.put(revision=3)
     released = await approve(world, draft, revision=3)
-    assert "as the owner edited it (revision 3): it was sent" in released.note
+    assert released.is_sent
+    assert "as the owner edited it (revision 3): it was sent" in world.notes()[0]
 
 
 async def test_a_second_approval_is_told_who_sent_it_when_and_where(world):
@@ -80,7 +81,8 @@ async def test_an_approval_of_what_was_edited_meanwhile_sends_nothing(world):
     draft = world.put()
     editor = Editor(store=world.store, judge=world.judge, fresh_key=str, now=now)
     args = {**draft.args, "body": "other"}
-    editor.edit(Edit(draft_id=draft.id, args=args), world.desk.entries["post_send"].spec.review)
+    edit = Edit(draft_id=draft.id, args=args, typed=True)
+    editor.edit(edit, world.desk.entries["post_send"].spec.review)
     with pytest.raises(Stale, match=r"changed after you read it; it is revision 2 now"):
         await approve(world, draft, revision=1)
     assert world.server.messages() == []
@@ -123,7 +125,7 @@ async def test_a_known_failure_waits_again_with_its_error(world):
     stored = world.draft(draft.id)
     assert (stored.status, stored.error) == (DraftStatus.PENDING, "550 no such user")
     assert (stored.decided_by, stored.revision) == (None, 1)
-    assert "Nothing went out" in released.note
+    assert "Nothing went out" in world.notes()[0]
     assert not released.is_sent
     world.server.fault = ""
     assert (await approve(world, draft)).is_sent
@@ -136,7 +138,7 @@ async def test_a_lost_answer_is_uncertain_and_refuses_everything_until_it_is_kno
     draft = world.put()
     world.server.fault = "lose"
     released = await approve(world, draft)
-    assert released.note is None
+    assert world.notes() == []
     assert "may or may not have gone out: no answer after the dot" in released.text
     assert world.draft(draft.id).status is DraftStatus.UNCERTAIN
     world.server.fault = ""
@@ -147,40 +149,178 @@ async def test_a_lost_answer_is_uncertain_and_refuses_everything_until_it_is_kno
     assert len(world.server.messages()) == 1
 
 
-async def test_a_bug_inside_a_sender_leaves_uncertain_and_is_not_hidden(world):
+async def test_a_bug_inside_a_sender_leaves_uncertain_and_is_not_hidden(world, caplog):
     """O8."""
     draft = world.put()
     world.server.fault = "bug"
-    with pytest.raises(RuntimeError, match="a bug inside the sender"):
-        await approve(world, draft)
+    released = await approve(world, draft)
     stored = world.draft(draft.id)
     assert stored.status is DraftStatus.UNCERTAIN
-    assert stored.error == "the delivery was broken off before an answer came"
+    (record,) = [each for each in caplog.records if each.action == "delivery_broke"]
+    assert f"error {record.error_id}" in released.text
+    assert str(record.exc_info[1]) == "a bug inside the sender"
+    assert record.error_id in stored.error
 
 
 class Waiting(FolderSender):
-    """It delivers, then waits for ever for an answer."""
+    """It waits for ever, before its point of no return or after it."""
 
-    reached: asyncio.Event
+    def __init__(self, *, after):
+        super().__init__(spec())
+        self.after = after
+        self.reached = asyncio.Event()
 
-    async def deliver(self, completed, delivery_key, ctx):
-        await super().deliver(completed, delivery_key, ctx)
+    async def deliver(self, completed, delivery_key, ctx, go_ahead):
+        if self.after:
+            await super().deliver(completed, delivery_key, ctx, go_ahead)
         self.reached.set()
         return await asyncio.Future()
 
 
-async def test_a_cancelled_delivery_is_uncertain(world):
+@pytest.mark.parametrize(
+    ("after", "status", "error"),
+    [
+        (False, DraftStatus.PENDING, "stopped before the hand-over; nothing was sent"),
+        (True, DraftStatus.UNCERTAIN, "broken off before an answer came"),
+    ],
+    ids=["before the point of no return", "after it"],
+)
+async def test_a_cancelled_delivery_is_not_sent_or_uncertain_by_how_far_it_came(
+    world, after, status, error
+):
     """O8."""
     draft = world.put()
-    sender = Waiting(spec())
-    sender.reached = asyncio.Event()
+    sender = Waiting(after=after)
     world.desk.entries["post_send"] = Entry(spec(), sender)
     release = asyncio.create_task(approve(world, draft))
     await sender.reached.wait()
     release.cancel()
     with pytest.raises(asyncio.CancelledError):
         await release
-    assert world.draft(draft.id).status is DraftStatus.UNCERTAIN
+    stored = world.draft(draft.id)
+    assert stored.status is status
+    assert error in stored.error
+    assert len(world.server.messages()) == after
+
+
+# --- the last question before the point of no return
+
+
+class Slept:
+    """A clock that counts sleep: the lid was shut for so long after the first look."""
+
+    def __init__(self, seconds):
+        self.seconds = seconds
+        self.looks = 0
+
+    def __call__(self):
+        self.looks += 1
+        return 0.0 if self.looks == 1 else self.seconds
+
+
+@pytest.mark.parametrize(("seconds", "goes"), [(0, True), (280, True), (300, False), (9e9, False)])
+async def test_a_machine_that_slept_before_the_hand_over_sends_nothing(world, seconds, goes):
+    """O8: the answer, for which 600 of 900 seconds are kept, would come after the deadline."""
+    draft = world.put()
+    slept = replace(world.releaser, clock=Slept(seconds))
+    released = await slept.approve(draft.id, revision=1, decider=OWNER)
+    assert released.is_sent is goes
+    assert len(world.server.messages()) == goes
+    if not goes:
+        stored = world.draft(draft.id)
+        assert stored.status is DraftStatus.PENDING
+        assert stored.error.endswith("nothing was sent")
+        assert "the machine slept" in stored.error
+
+
+@pytest.mark.parametrize(
+    "meanwhile",
+    [
+        [{"status": DraftStatus.UNCERTAIN}],
+        [{"status": DraftStatus.UNCERTAIN}, {"status": DraftStatus.PENDING, "decided_by": None}],
+        [{"status": DraftStatus.UNCERTAIN}, {"status": DraftStatus.SENT}],
+    ],
+    ids=["called lost", "given back", "found sent"],
+)
+async def test_a_draft_that_was_settled_meanwhile_is_not_handed_over(world, meanwhile):
+    """O7, O8: whoever decided it may have had it sent already."""
+    draft = world.put()
+    sender = Decided(spec(), before=[force(world, draft, **each) for each in meanwhile])
+    world.desk.entries["post_send"] = Entry(spec(), sender)
+    released = await approve(world, draft)
+    assert world.server.messages() == []
+    assert "decided otherwise before the hand-over; nothing was sent" in released.text
+    kept = meanwhile[-1]["status"] is DraftStatus.SENT
+    assert world.draft(draft.id).status is (DraftStatus.SENT if kept else DraftStatus.PENDING)
+
+
+async def test_a_newer_attempt_calls_an_older_one_off(world):
+    """O8."""
+    draft = world.put()
+
+    def second_attempt():
+        force(world, draft, status=DraftStatus.PENDING)()
+        world.desk.entries["post_send"] = Entry(spec())
+        in_a_thread(world.releaser.approve(draft.id, revision=1, decider=SLACK))
+
+    world.desk.entries["post_send"] = Entry(spec(), Decided(spec(), before=[second_attempt]))
+    released = await approve(world, draft)
+    assert "nothing was sent" in released.text
+    assert len(world.server.messages()) == 1
+    assert (released.draft.status, released.draft.decided_via) == (DraftStatus.SENT, "slack")
+
+
+async def test_an_outbox_that_cannot_be_asked_a_last_time_calls_it_off(world):
+    """R1, O8."""
+    draft = world.put()
+
+    class Unreadable:
+        reads = 0
+
+        def read(self):
+            self.reads += 1
+            if self.reads > 1:
+                raise StoreFailed("the database is locked")
+            return world.store.read()
+
+        def effect(self):
+            return world.store.effect()
+
+    released = await replace(world.releaser, store=Unreadable()).approve(
+        draft.id, revision=1, decider=OWNER
+    )
+    assert "could not be asked a last time: the database is locked" in released.text
+    assert released.draft.status is DraftStatus.PENDING
+    assert world.server.messages() == []
+
+
+# --- what the session is told
+
+
+async def test_the_note_and_the_outcome_are_one_transaction(world):
+    """O8: where the note cannot be kept, the outcome is not either, and the owner hears both."""
+
+    def unkept(session, draft, text):
+        raise RuntimeError("no room for a note")
+
+    draft = world.put()
+    with pytest.raises(NotRecorded) as told:
+        await replace(world.releaser, note=unkept).approve(draft.id, revision=1, decider=OWNER)
+    assert "the delivery ended as sent (250 taken)" in str(told.value)
+    assert "no room for a note" in str(told.value)
+    assert world.draft(draft.id).status is DraftStatus.SENDING
+    assert [outcome for _, outcome, _ in attempts(world, draft)] == [AttemptOutcome.OPEN]
+
+
+async def test_what_the_session_knows_already_is_not_told_again(world):
+    draft = world.put()
+    decided(
+        world,
+        force(world, draft, status=DraftStatus.UNCERTAIN),
+        force(world, draft, status=DraftStatus.SENT),
+    )
+    await approve(world, draft)
+    assert world.notes() == []
 
 
 MISSING = {
@@ -262,20 +402,33 @@ async def test_what_happens_between_reading_and_claiming_is_seen_by_the_claim(
 
 
 class Decided(FolderSender):
-    """While it delivers, the draft is decided by others; then it answers truthfully."""
+    """Before it asks whether to go ahead, or after that, the draft is decided by others."""
 
-    meanwhile: list
+    def __init__(self, spec, *, before=(), after=()):
+        super().__init__(spec)
+        self.before, self.after = before, after
 
-    async def deliver(self, completed, delivery_key, ctx):
-        for each in self.meanwhile:
+    async def deliver(self, completed, delivery_key, ctx, go_ahead):
+        def asked(*, answer_within_seconds):
+            go_ahead(answer_within_seconds=answer_within_seconds)
+            for each in self.after:
+                each()
+
+        for each in self.before:
             each()
-        return await super().deliver(completed, delivery_key, ctx)
+        return await super().deliver(completed, delivery_key, ctx, asked)
 
 
 def decided(world, *meanwhile):
-    sender = Decided(spec())
-    sender.meanwhile = list(meanwhile)
-    world.desk.entries["post_send"] = Entry(spec(), sender)
+    """The draft is decided by others while the answer to its delivery is awaited."""
+    world.desk.entries["post_send"] = Entry(spec(), Decided(spec(), after=meanwhile))
+
+
+def in_a_thread(work):
+    """Done to its end by a loop of its own, as in another process."""
+    thread = threading.Thread(target=asyncio.run, args=(work,))
+    thread.start()
+    thread.join()
 
 
 def force(world, draft, **values):
@@ -317,24 +470,15 @@ async def test_a_late_sent_of_an_older_revision_is_said_on_the_edited_draft(worl
 
 async def test_a_late_failure_of_an_older_attempt_does_not_touch_a_newer_one(world):
     draft = world.put()
-    world.server.fault = "refuse"
 
     def second_attempt():
         force(world, draft, status=DraftStatus.PENDING)()
         world.server.fault = ""
         world.desk.entries["post_send"] = Entry(spec())
-        loop = asyncio.new_event_loop()
-        second = Releaser(store=world.store, desk=world.desk, now=now)
-        thread = threading.Thread(
-            target=loop.run_until_complete,
-            args=(second.approve(draft.id, revision=1, decider=SLACK),),
-        )
-        thread.start()
-        thread.join()
-        loop.close()
+        in_a_thread(world.releaser.approve(draft.id, revision=1, decider=SLACK))
         world.server.fault = "refuse"
 
-    decided(world, second_attempt)
+    world.desk.entries["post_send"] = Entry(spec(), Decided(spec(), before=[second_attempt]))
     await approve(world, draft)
     stored = world.draft(draft.id)
     assert (stored.status, stored.decided_via) == (DraftStatus.SENT, "slack")
@@ -394,7 +538,7 @@ class Cramped:
 async def test_a_full_disk_before_the_claim_sends_nothing(world):
     """R3."""
     draft = world.put()
-    cramped = Releaser(store=Cramped(world.store, 0), desk=world.desk, now=now)
+    cramped = replace(world.releaser, store=Cramped(world.store, 0))
     with pytest.raises(StoreFailed, match="full"):
         await cramped.approve(draft.id, revision=1, decider=OWNER)
     assert world.server.messages() == []
@@ -404,7 +548,7 @@ async def test_a_full_disk_before_the_claim_sends_nothing(world):
 async def test_a_full_disk_after_the_delivery_is_said_and_nothing_is_sent_again(world):
     """R3, O8."""
     draft = world.put()
-    cramped = Releaser(store=Cramped(world.store, 1), desk=world.desk, now=now)
+    cramped = replace(world.releaser, store=Cramped(world.store, 1))
     with pytest.raises(NotRecorded) as told:
         await cramped.approve(draft.id, revision=1, decider=OWNER)
     assert "the delivery ended as sent (250 taken), but that could not be written down" in str(

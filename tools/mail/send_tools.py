@@ -11,6 +11,7 @@ from tools.contract import (
     Completed,
     Delivery,
     DeliveryOutcome,
+    GoAhead,
     Sender,
     ToolContext,
     Verification,
@@ -34,10 +35,10 @@ class MailSend(Sender):
         return await asyncio.to_thread(complete_send, args, _desk(ctx))
 
     async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
         """Hand it to the account's server, once."""
-        return await deliver_mail(completed, delivery_key, ctx)
+        return await deliver_mail(completed, delivery_key, ctx, go_ahead)
 
     async def verify(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
@@ -58,10 +59,10 @@ class MailReply(Sender):
         return await asyncio.to_thread(complete_reply, args, _desk(ctx))
 
     async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
         """Hand it to the account's server, once."""
-        return await deliver_mail(completed, delivery_key, ctx)
+        return await deliver_mail(completed, delivery_key, ctx, go_ahead)
 
     async def verify(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
@@ -84,7 +85,7 @@ def _desk(ctx: ToolContext) -> Desk:
 
 
 async def deliver_mail(
-    completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+    completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
 ) -> Delivery:
     """Compose what the draft holds and submit it; a copy is filed where the server files none.
 
@@ -110,7 +111,7 @@ async def deliver_mail(
         return _failed(f"{error}; edit the draft")
     assert account.smtp is not None
     envelope = Envelope(sender=outgoing.sender.address, recipients=recipients, message=message)
-    delivery = await submit(account.smtp, envelope)
+    delivery = await submit(account.smtp, envelope, go_ahead)
     if delivery.outcome is not DeliveryOutcome.SENT:
         return delivery
     problem = await asyncio.to_thread(

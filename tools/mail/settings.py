@@ -39,6 +39,8 @@ class SmtpServer:
     """A submission server. `password` is already resolved and never shown.
 
     `files_sent`: the server files a copy of what it accepts, so steward must not.
+    `before_dot_timeout_seconds` is for everything before the final dot together: with the answer's
+    wait it must fit into the quarter of an hour that an attempt has.
     `answer_timeout_seconds` is the wait for the answer to the final dot; RFC 5321 section
     4.5.3.2.6 asks for ten minutes, because giving up early is how a mail is sent twice.
     """
@@ -51,6 +53,7 @@ class SmtpServer:
     files_sent: bool = False
     ca_file: Path | None = None  # a private authority's certificates; default: the system's
     step_timeout_seconds: float = 120.0
+    before_dot_timeout_seconds: float = 240.0
     answer_timeout_seconds: float = 600.0
 
     def __post_init__(self) -> None:

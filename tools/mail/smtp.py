@@ -15,7 +15,7 @@ import aiosmtplib
 from aiosmtplib import SMTPException, SMTPRecipientRefused, SMTPResponseException
 from aiosmtplib.protocol import SMTPProtocol
 
-from tools.contract import Delivery, DeliveryOutcome
+from tools.contract import CalledOff, Delivery, DeliveryOutcome, GoAhead
 from tools.crashpoint import crash_point
 from tools.mail.settings import SmtpServer, Tls
 
@@ -40,26 +40,37 @@ class _NotSent(Exception):  # noqa: N818 - an outcome, not a fault
     """Surely nothing went out; the text is for the owner."""
 
 
-async def submit(server: SmtpServer, envelope: Envelope) -> Delivery:
+async def submit(server: SmtpServer, envelope: Envelope, go_ahead: GoAhead) -> Delivery:
     """Hand the mail over once. Never raises for what a server or a network may do.
 
     SENT: the server took it. FAILED: surely nothing went out (any refused recipient, a 5xx to the
-    dot, anything before the dot). UNKNOWN: the dot was written and no clear answer came.
+    dot, a `go_ahead` that calls it off, anything before the dot). UNKNOWN: the dot was written and
+    no clear answer came.
     """
     conversation = _Conversation(server)
     try:
-        await conversation.open()
-        crash_point("smtp.connected")
-        await conversation.address(envelope)
-        crash_point("smtp.recipients")
-        await conversation.send_text(envelope.message)
+        await _up_to_the_dot(conversation, envelope, server.before_dot_timeout_seconds)
+        go_ahead(answer_within_seconds=server.answer_timeout_seconds)
         return await conversation.end()
-    except _NotSent as reason:
+    except (_NotSent, CalledOff) as reason:
         return Delivery(
             outcome=DeliveryOutcome.FAILED, detail=f"{server.host}: {reason}; nothing was sent"
         )
     finally:
         conversation.close()
+
+
+async def _up_to_the_dot(conversation: "_Conversation", envelope: Envelope, seconds: float) -> None:
+    """The server has everything but the dot. Raises: _NotSent, also when it took too long."""
+    try:
+        async with asyncio.timeout(seconds):
+            await conversation.open()
+            crash_point("smtp.connected")
+            await conversation.address(envelope)
+            crash_point("smtp.recipients")
+            await conversation.send_text(envelope.message)
+    except TimeoutError as late:
+        raise _NotSent(f"the server was too slow: {seconds:g} seconds were over") from late
 
 
 class _Conversation:
