@@ -50,6 +50,10 @@ NO_ANSWER = "The model gave no answer: it was asked {times} times and said nothi
 class Observer(Protocol):
     """Who watches a run as it happens; nothing an observer does can change it."""
 
+    def asked(self) -> None:
+        """The model was asked, and nothing has come yet."""
+        ...
+
     def text(self, delta: str) -> None:
         """A piece of the answer streamed in."""
         ...
@@ -154,6 +158,7 @@ class _Run:
             tools=self.parts.schemas if offered else (),
         )
         streamed: list[str] = []
+        self.parts.observer.asked()
         try:
             async with aclosing(self.parts.model.respond(request)) as pieces:
                 async for piece in pieces:

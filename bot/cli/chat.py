@@ -7,7 +7,7 @@ from pathlib import Path
 
 from bot.cli.asking import is_present
 from bot.cli.exit_codes import DONE
-from bot.cli.output import bold, dim, plain, say
+from bot.cli.output import dim, plain, say
 from bot.cli.run import tell_report
 from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching
@@ -18,7 +18,8 @@ from outbox.journal import Origin, Span
 from triggers.errors import TriggersError
 
 LEAVE = ("/quit", "/exit", "/q")
-HELP = "Type and press Enter. /new starts a new session, /quit (or Ctrl-D) leaves."
+HELP = "Type and press Enter. /new starts a new session, /help says this, /quit (or Ctrl-D) leaves."
+PROMPT = "you> "  # without colour: line editing would count it as columns
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -31,24 +32,40 @@ def execute(args: argparse.Namespace) -> int:
     """Talk until /quit or the end of input; without a terminal each line is a piped prompt."""
     house = open_house()
     tell_at_start(house)
-    session: str | None = args.resume
+    if args.resume is None:
+        house.model_name(house.agent(args.agent), args.model)
     typed = is_present()
     if typed:
         say(dim(HELP))
-    while (line := _next_line(typed=typed)) is not None:
-        words = line.strip()
-        if words in LEAVE:
-            break
-        if words == "/new":
-            session = None
-            say(dim("a new session"))
-        elif words == "/help":
-            say(HELP)
-        elif words:
-            session = _answered(house, args, words, session, typed=typed)
+    session = _talk(house, args, typed=typed)
     if session is not None:
         say(dim(f"go on with: steward chat --resume {session}"))
     return DONE
+
+
+def _talk(house: House, args: argparse.Namespace, *, typed: bool) -> str | None:
+    """Line after line; gives the session that was talked in last."""
+    session: str | None = args.resume
+    while (line := _next_line(typed=typed)) is not None:
+        words = line.strip()
+        if typed and words.startswith("/") and not words.startswith("//"):
+            if words in LEAVE:
+                break
+            session = _obeyed(words, session)
+        elif words:
+            said = words.removeprefix("/") if words.startswith("//") else words
+            session = _answered(house, args, said, session, typed=typed)
+    return session
+
+
+def _obeyed(words: str, session: str | None) -> str | None:
+    """Do what a /command says; gives the session to go on with."""
+    if words == "/new":
+        say(dim("a new session"))
+        return None
+    known = "" if words == "/help" else f"no command {plain(words)}; begin with // to say it. "
+    say(known + HELP)
+    return session
 
 
 def _next_line(*, typed: bool) -> str | None:
@@ -57,8 +74,8 @@ def _next_line(*, typed: bool) -> str | None:
     import readline  # noqa: F401 - line editing and history for input()
 
     try:
-        return input(bold("you> "))
-    except EOFError:
+        return input(PROMPT)
+    except (EOFError, KeyboardInterrupt):
         print(file=sys.stderr)
         return None
 
@@ -83,10 +100,10 @@ def _answer(
         spans=[Span(seq=0, origin=origin, text=words, source="" if typed else "standard input")],
         producer="chat",
         piped=not typed,
-        agent=args.agent,
+        agent=args.agent if session is None else None,
         model=args.model,
         resume=session,
-        workspace=Path(args.workspace) if args.workspace else None,
+        workspace=Path(args.workspace) if args.workspace and session is None else None,
     )
     observer = Watching() if typed else Silent()
     report = asyncio.run(run_until_stopped(house, request, args, observer))

@@ -6,7 +6,7 @@ Why: `--help` must answer at once, and listing a draft must not load a model cli
 import sys
 from collections.abc import Sequence
 
-from bot.cli.exit_codes import DONE, USAGE
+from bot.cli.exit_codes import DONE, INTERRUPTED, USAGE
 
 COMMANDS = {
     "try": ("bot.cli.try_tour", "a guided tour on an embedded mailbox; asks for nothing"),
@@ -26,7 +26,11 @@ COMMANDS = {
 
 def entry() -> None:
     """The console script."""
-    sys.exit(main(sys.argv[1:]))
+    try:
+        code = main(sys.argv[1:])
+    except KeyboardInterrupt:  # so early that no command had begun
+        code = INTERRUPTED
+    sys.exit(code)
 
 
 def main(words: Sequence[str]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, NO_ANSWER, PARKED, REFUSED
-from bot.cli.output import dim, plain, print_json, say
+from bot.cli.output import dim, plain, print_json, prose, say
 from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
@@ -72,7 +72,7 @@ def tell_report(report: Mapping[str, Any], observer: Watching | Silent, house: H
     if isinstance(observer, Watching):
         observer.end_line()
     elif report["answer"]:
-        print(plain(report["answer"]))
+        print(prose(report["answer"]))
     if report.get("error"):
         say(f"steward: {plain(report['error'])}")
     for question in report["parked"]:

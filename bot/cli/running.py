@@ -12,6 +12,7 @@ from typing import Any
 from bot.cli.asking import is_present
 from bot.cli.door import TerminalDoor
 from bot.cli.output import say
+from bot.cli.watch import Silent, Watching
 from bot.commands.run import RunRequest, run_prompt
 from bot.limits import ATTENDED, UNATTENDED
 from bot.loop import Observer
@@ -70,21 +71,31 @@ def posture(door: Door, observer: Observer, *, read_only: bool, model: str | Non
 
 
 async def run_until_stopped(
-    house: House, request: RunRequest, args: argparse.Namespace, observer: Observer
+    house: House, request: RunRequest, args: argparse.Namespace, observer: Watching | Silent
 ) -> Mapping[str, Any]:
     """Run the prompt; the first Ctrl-C or SIGTERM stops it with what it has, the second at once."""
     door = terminal_door(request.producer, yes=args.yes)
     how = posture(door, observer, read_only=args.read_only, model=args.model)
-    return await stoppable(lambda stop: run_prompt(house, request, how, stop))
+    return await stoppable(lambda stop: run_prompt(house, request, how, stop), observer)
 
 
 async def stoppable(
     work: Callable[[asyncio.Event], Awaitable[Mapping[str, Any]]],
+    observer: Watching | Silent | None = None,
 ) -> Mapping[str, Any]:
-    """Do the work with an event that the first Ctrl-C or SIGTERM sets; the second ends the process."""
+    """Do the work with an event that the first Ctrl-C or SIGTERM sets; the second ends the process.
+
+    Whoever watches is told meanwhile that it still goes on.
+    """
     stop = asyncio.Event()
-    with _signals_set(stop):
-        return await work(stop)
+    watched = observer if isinstance(observer, Watching) else None
+    pulse = None if watched is None else asyncio.ensure_future(watched.pulse())
+    try:
+        with _signals_set(stop):
+            return await work(stop)
+    finally:
+        if pulse is not None:
+            pulse.cancel()
 
 
 @contextmanager

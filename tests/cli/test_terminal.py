@@ -50,7 +50,7 @@ def test_enter_is_no_and_the_whole_content_was_shown_before(
         terminal.type("\n")
         assert terminal.end() == 0
     assert CONTENT in shown
-    assert "fs_write refused (owner)" in terminal.seen
+    assert "fs_write was refused (by you)" in terminal.seen
     assert list(project.iterdir()) == []
 
 

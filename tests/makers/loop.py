@@ -28,6 +28,9 @@ class Watcher:
     texts: list[str] = field(default_factory=list)
     outcomes: list[CallOutcome] = field(default_factory=list)
 
+    def asked(self) -> None:
+        """Nothing to keep."""
+
     def text(self, delta: str) -> None:
         """Keep it."""
         self.texts.append(delta)
