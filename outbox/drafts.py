@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from sqlalchemy import update
+from sqlalchemy import ColumnElement, update
 from sqlmodel import Session, col, select
 
 from outbox.errors import Ambiguous, NotAllowed, NotFound
@@ -113,14 +113,24 @@ def reject(
     return draft
 
 
+def has_expired(session: Session, *, now: datetime, expire_days: int) -> bool:
+    """True if `expire` would find one now; it only reads."""
+    some = select(Draft.id).where(*_overdue(now, expire_days)).limit(1)
+    return session.exec(some).first() is not None
+
+
+def _overdue(now: datetime, expire_days: int) -> tuple[ColumnElement[bool], ...]:
+    return (
+        col(Draft.status) == DraftStatus.PENDING,
+        col(Draft.created_at) < now - timedelta(days=expire_days),
+    )
+
+
 def expire(session: Session, *, now: datetime, expire_days: int) -> int:
     """Pending drafts older than so many days are expired; gives how many."""
     statement = (
         update(Draft)
-        .where(
-            col(Draft.status) == DraftStatus.PENDING,
-            col(Draft.created_at) < now - timedelta(days=expire_days),
-        )
+        .where(*_overdue(now, expire_days))
         .values(status=DraftStatus.EXPIRED, updated_at=now)
         .execution_options(synchronize_session=False)
         .returning(col(Draft.id))

@@ -103,6 +103,21 @@ def claim(
     return None if cause is None else _as_claim(cause, owner)
 
 
+def is_claimable(
+    session: Session, *, owner: str, now: datetime, cause_id: str | None = None
+) -> bool:
+    """True if `claim` would find one now; it only reads, so that looking locks nobody out."""
+    some = select(Cause.id).where(*_claimable(owner=owner, now=now, cause_id=cause_id)).limit(1)
+    return session.exec(some).first() is not None
+
+
+def is_held_or_reserved(session: Session) -> bool:
+    """True if any cause is claimed, or waits for one process: all that `recover` looks at."""
+    reserved = and_(col(Cause.status) == CauseStatus.QUEUED, col(Cause.for_process).is_not(None))
+    some = select(Cause.id).where(or_(col(Cause.status) == CauseStatus.CLAIMED, reserved))
+    return session.exec(some.limit(1)).first() is not None
+
+
 def _claimable(*, owner: str, now: datetime, cause_id: str | None) -> list[ColumnElement[bool]]:
     other = aliased(Cause)
     session_is_free = ~exists().where(

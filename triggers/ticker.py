@@ -48,6 +48,9 @@ class Ticker:
 
     def recover(self) -> list[Cause]:
         """Mend what dead processes left; gives what is interrupted from now on."""
+        with self.store.read() as session:
+            if not mailbox.is_held_or_reserved(session):
+                return []
         with self.store.effect() as session:
             interrupted = list(
                 mailbox.recover(
@@ -59,8 +62,12 @@ class Ticker:
 
     def claim(self, cause_id: str | None = None) -> Claim | None:
         """Claim that cause, or the oldest one that names no process."""
+        now = self.now()
+        with self.store.read() as session:
+            if not mailbox.is_claimable(session, owner=self.owner, now=now, cause_id=cause_id):
+                return None
         with self.store.effect() as session:
-            claim = mailbox.claim(session, owner=self.owner, now=self.now(), cause_id=cause_id)
+            claim = mailbox.claim(session, owner=self.owner, now=now, cause_id=cause_id)
         if claim is not None:
             crash_point("cause.claimed")
         return claim

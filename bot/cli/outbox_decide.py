@@ -15,6 +15,7 @@ from bot.cli.output import loud, plain, say
 from bot.cli.review_text import print_review
 from bot.commands.outbox import (
     approve_draft,
+    became_of,
     check_can_edit,
     edit_draft,
     editable_text,
@@ -99,13 +100,19 @@ def confirm_marks(draft: Draft) -> bool:
 
 
 def release(house: House, draft: Draft, revision: int | None) -> bool:
-    """Release what was read; what went wrong is one line, and the next draft is not kept from it."""
+    """Release what was read; what went wrong is one line, and the next draft is not kept from it.
+
+    Raises: KeyboardInterrupt, after saying what became of the draft.
+    """
     wanted = draft.revision if revision is None else revision
     try:
         released = asyncio.run(approve_draft(house, draft.id, revision=wanted, via="cli"))
     except OutboxError as problem:
         say(f"steward outbox: {plain(str(problem))}")
         return False
+    except KeyboardInterrupt:
+        say(f"\nsteward outbox: {plain(became_of(house, draft.id))}")
+        raise
     if released.is_sent:
         print(plain(released.text))
     else:

@@ -98,6 +98,25 @@ async def approve_draft(house: House, draft_id: str, *, revision: int, via: str)
         )
 
 
+def became_of(house: House, draft_id: str) -> str:
+    """One line on where a draft stands whose release was stopped. Raises: OutboxError."""
+    with house.store.read() as session:
+        draft = drafts.find(session, draft_id)
+    why = f": {draft.error}" if draft.error else ""
+    match draft.status:
+        case DraftStatus.PENDING:
+            return f"stopped; draft {draft.id} was not sent, and waits{why}"
+        case DraftStatus.SENT:
+            return f"stopped, too late: draft {draft.id} was sent"
+        case DraftStatus.UNCERTAIN | DraftStatus.SENDING:
+            return (
+                f"stopped; draft {draft.id} may or may not have gone out{why}; "
+                f"'steward outbox show {draft.id}' asks its destination"
+            )
+        case _:
+            return f"stopped; draft {draft.id} is {draft.status}"
+
+
 def _noted_at(now: Callable[[], datetime]) -> Note:
     return lambda session, draft, text: note(session, draft.session_id, text, now())
 
@@ -172,8 +191,12 @@ def expire_drafts(house: House) -> int:
     days = house.outbox_settings.expire_days
     if days is None:
         return 0
+    now = house.now()
+    with house.store.read() as session:
+        if not drafts.has_expired(session, now=now, expire_days=days):
+            return 0
     with house.store.effect() as session:
-        return drafts.expire(session, now=house.now(), expire_days=days)
+        return drafts.expire(session, now=now, expire_days=days)
 
 
 def check_can_edit(house: House, draft: Draft) -> None:
