@@ -77,7 +77,7 @@ class Execution:
         untrusted = prepared.taint.is_untrusted
         with self._parts.journal.effect() as session:
             self._parts.journal.call_started(session, prepared.call)
-            if spec.unnamed_writes:
+            if spec.unnamed_writes or prepared.writes is None:
                 if untrusted or prepared.facts.capabilities.untrusted_input:
                     files.mark_root(session, prepared.ctx.jail.root, self._writer(prepared))
                 return ()

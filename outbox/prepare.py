@@ -1,5 +1,6 @@
 """The first steps of a turn: which calls are known, what they ask for, and what is judged of them."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -16,6 +17,7 @@ from tools.errors import JailError
 from tools.registry import Entry, Registry
 from tools.taint import Taint
 
+logger = logging.getLogger("steward.gate")
 _WIDTH = (EffectScope.NONE, EffectScope.FILES, EffectScope.WORLD)
 
 
@@ -36,7 +38,7 @@ class _Known:
     args: BaseModel
     ctx: ToolContext
     capabilities: Capabilities
-    writes: tuple[Path, ...]
+    writes: tuple[Path, ...] | None
     nested: tuple[Entry, ...]
 
     def declared(self) -> Iterator[Declared]:
@@ -94,13 +96,25 @@ def _unknown(name: str, registry: Registry) -> str:
 
 def _of_this_call(
     entry: Entry, args: BaseModel, ctx: ToolContext
-) -> tuple[Capabilities, tuple[Path, ...]]:
-    """What this call can do and which files it names; a handler that cannot be loaded says neither."""
+) -> tuple[Capabilities, tuple[Path, ...] | None]:
+    """What this call can do, and which files it would write (None: it cannot say).
+
+    A handler that cannot be loaded, or has a bug, is judged by all that its tool declares.
+
+    Raises: JailError for a path that the call may not touch.
+    """
     try:
         handler = entry.handler
-    except (ImportError, AttributeError):
-        return entry.spec.capabilities, ()
-    return handler.capabilities_of(args, ctx), handler.writes(args, ctx)
+        return handler.capabilities_of(args, ctx), handler.writes(args, ctx)
+    except JailError:
+        raise
+    except Exception as bug:  # what cannot be judged narrowly is judged widely
+        logger.error(
+            "a tool could not say what its call would do",
+            exc_info=bug,
+            extra={"action": "tool_unjudged", "tool": entry.spec.name, "call": ctx.call_id},
+        )
+        return entry.spec.capabilities, None
 
 
 def _prepared(known: _Known, turn: Sequence[_Known], parts: GateParts, taint: Taint) -> Prepared:

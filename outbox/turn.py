@@ -43,7 +43,7 @@ class Prepared:
 
     `arguments` are the decoded ones as JSON data. `taint` is the prospective one, of the
     conversation and of whatever the turn's other calls may bring. `writes` are the files that the
-    call says it would write.
+    call says it would write, None where it cannot say.
     """
 
     index: int
@@ -54,7 +54,7 @@ class Prepared:
     ctx: ToolContext
     facts: CallFacts
     taint: Taint
-    writes: tuple[Path, ...] = ()
+    writes: tuple[Path, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.contract import Capabilities, Tool, ToolContext
 from tools.files.args import EditArgs
-from tools.files.place import failed, is_untrusted, narrowed_writing, would_write
+from tools.files.place import failed, is_untrusted, narrowed_writing
 from tools.result import ToolResult
 
 MAX_FILE_BYTES = 16 * 1024 * 1024
@@ -33,7 +33,7 @@ class FsEdit(Tool):
 
     def writes(self, args: EditArgs, ctx: ToolContext) -> tuple[Path, ...]:
         """The file named."""
-        return would_write(args.path, ctx)
+        return (ctx.jail.resolve(args.path),)
 
 
 def _edit(path: Path, args: EditArgs, ctx: ToolContext) -> ToolResult:

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 from pathlib import Path
+from stat import S_ISDIR
 
 from tools.contract import Capabilities, ToolContext
-from tools.errors import JailError
 from tools.output import is_external_spill
 from tools.result import ToolResult
 
@@ -27,35 +27,35 @@ def any_untrusted(folder: Path, ctx: ToolContext) -> bool:
 
 
 def narrowed_reading(path: str, declared: Capabilities, ctx: ToolContext) -> Capabilities:
-    """The declared capabilities; without untrusted input where nothing at `path` is untrusted."""
-    try:
-        resolved = ctx.jail.resolve(path)
-    except JailError:
-        return declared
-    judge = any_untrusted if resolved.is_dir() else is_untrusted
-    untrusted = judge(resolved, ctx)
+    """The declared capabilities; without untrusted input where nothing at `path` is untrusted.
+
+    Raises: JailError.
+    """
+    untrusted = _holds_untrusted(ctx.jail.resolve(path), ctx)
     return replace(declared, untrusted_input=declared.untrusted_input and untrusted)
 
 
-def narrowed_writing(path: str, declared: Capabilities, ctx: ToolContext) -> Capabilities:
-    """The declared capabilities; not destructive in the run's own scratch directory."""
+def _holds_untrusted(path: Path, ctx: ToolContext) -> bool:
     try:
-        resolved = ctx.jail.resolve(path)
-    except JailError:
-        return declared
+        is_folder = S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        is_folder = False
+    except OSError:  # what cannot be looked at may hold anything
+        return True
+    return any_untrusted(path, ctx) if is_folder else is_untrusted(path, ctx)
+
+
+def narrowed_writing(path: str, declared: Capabilities, ctx: ToolContext) -> Capabilities:
+    """The declared capabilities; not destructive in the run's own scratch directory.
+
+    Raises: JailError.
+    """
+    resolved = ctx.jail.resolve(path)
     return replace(
         declared,
         destructive=declared.destructive and not ctx.jail.in_scratch(resolved),
         untrusted_input=declared.untrusted_input and is_untrusted(resolved, ctx),
     )
-
-
-def would_write(path: str, ctx: ToolContext) -> tuple[Path, ...]:
-    """The canonical file, or nothing where the jail will refuse the call."""
-    try:
-        return (ctx.jail.resolve(path),)
-    except JailError:
-        return ()
 
 
 def failed(doing: str, path: Path, error: OSError, ctx: ToolContext) -> ToolResult:

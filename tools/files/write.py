@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tools.contract import Capabilities, Tool, ToolContext
 from tools.files.args import WriteArgs
-from tools.files.place import failed, narrowed_writing, would_write
+from tools.files.place import failed, narrowed_writing
 from tools.result import ToolResult
 
 
@@ -23,7 +23,7 @@ class FsWrite(Tool):
 
     def writes(self, args: WriteArgs, ctx: ToolContext) -> tuple[Path, ...]:
         """The file named."""
-        return would_write(args.path, ctx)
+        return (ctx.jail.resolve(args.path),)
 
 
 def _write(path: Path, content: str, ctx: ToolContext) -> ToolResult:
