@@ -110,7 +110,8 @@ def test_a_note_it_wrote_while_tainted_is_still_untrusted_tomorrow(scripted: Scr
     note = {"calls": [{"name": "fs_write", "arguments": {"path": "note.md", "content": "hi"}}]}
     read = {"calls": [{"name": "fs_read", "arguments": {"path": "note.md"}}]}
     grep = {"calls": [{"name": "grep", "arguments": {"pattern": "hi"}}]}
-    world = scripted([READ_MAIL, note, DONE, read, DONE, grep, DONE, read, DONE])
+    turns = [READ_MAIL, note, DONE, read, DONE, grep, DONE, read, DONE]
+    world = scripted(turns, "[outbox]\nscripts = true")
     world.steward("run", "Take a note")
     for _ in range(2):
         again = world.steward("run", "Read it", "--json").json
@@ -118,6 +119,17 @@ def test_a_note_it_wrote_while_tainted_is_still_untrusted_tomorrow(scripted: Scr
     world.steward("work", "trust", str(world.work / "note.md"))
     cleared = world.steward("run", "Read it", "--json").json
     assert cleared["taint"] == {"private": True, "untrusted": False}
+
+
+def test_a_program_without_a_terminal_trusts_no_file(scripted: Scripted) -> None:
+    """L31: unless the owner lets programs decide."""
+    read = {"calls": [{"name": "fs_read", "arguments": {"path": "found.md"}}]}
+    world = scripted([read, DONE])
+    world.work.mkdir(parents=True, exist_ok=True)
+    (world.work / "found.md").write_text("Who wrote me?")
+    refused = world.steward("work", "trust", str(world.work / "found.md"), code=2)
+    assert "needs a terminal, unless [outbox] scripts = true" in refused.err
+    assert world.steward("run", "Read it", "--json").json["taint"]["untrusted"]
 
 
 def test_a_file_in_scratch_that_nobody_saw_written_is_untrusted(scripted: Scripted) -> None:

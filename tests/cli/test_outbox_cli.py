@@ -180,7 +180,8 @@ def test_an_address_that_a_file_brings_is_not_the_owners(
     source, given = ("-", text) if piped else (str(brought), "")
     world.steward("outbox", "edit", draft_id, "--args-file", source, piped=given)
     (mark,) = draft(world, draft_id)["marks"]  # type: ignore[misc]
-    assert (mark["code"], mark["text"]) == ("unowned", "dora@x.example")
+    assert mark["code"] == "unowned"
+    assert "dora@x.example" in mark["text"]
 
 
 @pytest.mark.parametrize(
