@@ -6,7 +6,7 @@ from bot.doctor_check import Check, Finding, Subject, fail, ok, warn
 from bot.packages import built_in_specs
 from outbox.settings import BUILTIN_SENDERS, Trifecta
 from tools.errors import ManifestError
-from tools.registry import matches_any
+from tools.registry import unmatched
 
 
 def check_tools(subject: Subject) -> list[Finding]:
@@ -27,12 +27,9 @@ def check_tools(subject: Subject) -> list[Finding]:
 
 
 def _matching_nothing(key: str, patterns: Sequence[str], names: Sequence[str]) -> list[Finding]:
-    dead = [
-        pattern for pattern in patterns if not any(matches_any(name, [pattern]) for name in names)
-    ]
     return [
         warn(f"{key} names {pattern!r}, which matches no tool", "mend the name, or leave it out")
-        for pattern in dead
+        for pattern in unmatched(patterns, names)
     ]
 
 

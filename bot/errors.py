@@ -4,7 +4,7 @@ BotError
 ├── UsageProblem      the caller: the words of a command do not fit; exit code 2
 ├── ConfigProblem     the owner: the configuration, a secret or the home needs mending
 ├── DatabaseProblem   the owner: the database is newer, older, locked, full or damaged
-└── NotFound          the owner: no session (agent, model) of that name
+└── NotFound          the owner: no agent, model or work directory of that name
 """
 
 from outbox.errors import StoreFailed
@@ -27,4 +27,4 @@ class DatabaseProblem(BotError, StoreFailed):  # noqa: N818
 
 
 class NotFound(BotError):  # noqa: N818
-    """No session, agent or model of that name."""
+    """No agent, model or work directory of that name."""

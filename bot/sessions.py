@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 from sqlmodel import Session, col, select
 
-from bot.errors import NotFound
 from bot.tables import SessionRow
+from outbox.handles import Kind, find_by_handle
 
-CANDIDATES_SHOWN = 5
+KIND = Kind(one="session", several="sessions", lister="steward sessions list")
 
 
 def create(session: Session, row: SessionRow) -> None:
@@ -17,23 +17,8 @@ def create(session: Session, row: SessionRow) -> None:
 
 
 def find(session: Session, handle: str) -> SessionRow:
-    """The session whose id is, begins with or ends with the handle.
-
-    Raises: NotFound when there is none, or when several fit.
-    """
-    exact = session.get(SessionRow, handle)
-    if exact is not None:
-        return exact
-    fits = col(SessionRow.id).startswith(handle, autoescape=True) | col(SessionRow.id).endswith(
-        handle, autoescape=True
-    )
-    found = session.exec(select(SessionRow).where(fits).limit(CANDIDATES_SHOWN)).all()
-    if not handle or not found:
-        raise NotFound(f"no session '{handle}'; 'steward sessions list' shows them")
-    if len(found) > 1:
-        several = ", ".join(row.id for row in found)
-        raise NotFound(f"'{handle}' fits several sessions ({several}); give more of the id")
-    return found[0]
+    """The session whose id is, begins with or ends with the handle. Raises: NotFound, Ambiguous."""
+    return find_by_handle(session, SessionRow, handle, KIND)
 
 
 def page(session: Session, *, limit: int, before: str | None = None) -> Sequence[SessionRow]:

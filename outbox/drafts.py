@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import ColumnElement, update
 from sqlmodel import Session, col, select
 
-from outbox.errors import Ambiguous, NotAllowed, NotFound
+from outbox.errors import NotAllowed, NotFound
+from outbox.handles import Kind, find_by_handle
 from outbox.states import Decider, Step, load, move, not_pending
 from outbox.tables import Draft, DraftStatus
 
-CANDIDATES_NAMED = 5
 PAGE_LIMIT = 500
-_HIGHEST = "\x7f"  # sorts after every character of an id
+KIND = Kind(one="draft", several="drafts", lister="steward outbox")
 
 
 def find(session: Session, handle: str, *, status: DraftStatus | None = None) -> Draft:
@@ -21,37 +21,11 @@ def find(session: Session, handle: str, *, status: DraftStatus | None = None) ->
     Raises: NotFound; Ambiguous naming some of the candidates; NotAllowed if it stands elsewhere
     than `status` says.
     """
-    word = handle.strip().lower()
-    if not word or not word.isalnum():
-        raise NotFound(f"'{handle}' is no id of a draft; 'steward outbox' lists them")
-    draft = session.get(Draft, word)
-    if draft is None:
-        draft = _only(session, word)
-    draft = load(session, draft.id)
+    found = find_by_handle(session, Draft, handle, KIND)
+    draft = load(session, found.id)
     if status is not None and draft.status is not status:
         raise NotAllowed(f"draft {draft.id} is {draft.status}, not {status}")
     return draft
-
-
-def _only(session: Session, word: str) -> Draft:
-    ident = col(Draft.id)
-    some = CANDIDATES_NAMED + 1
-    heads = session.exec(
-        select(ident).where(ident >= word, ident < word + _HIGHEST).order_by(ident).limit(some)
-    ).all()
-    tails = session.exec(
-        select(ident).where(ident.endswith(word, autoescape=True)).order_by(ident).limit(some)
-    ).all()
-    found = sorted({*heads, *tails})
-    if not found:
-        raise NotFound(f"there is no draft {word}; 'steward outbox' lists them")
-    if len(found) > 1:
-        more = ", ..." if len(found) > CANDIDATES_NAMED else ""
-        raise Ambiguous(
-            f"'{word}' fits several drafts: {', '.join(found[:CANDIDATES_NAMED])}{more}; "
-            "type more of the one you mean"
-        )
-    return load(session, found[0])
 
 
 def find_all(

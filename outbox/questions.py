@@ -10,16 +10,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, or_, update
+from sqlalchemy import CursorResult, update
 from sqlmodel import Session, col, select
 
-from outbox.errors import Ambiguous, NotAllowed, NotFound, Stale
+from outbox.errors import NotAllowed, NotFound, Stale
+from outbox.handles import Kind, find_by_handle
 from outbox.states import Decider
 from outbox.tables import Question, QuestionStatus
 from tools.result import ToolResult
 from tools.taint import Taint, taint_from_json
 
-MATCHES_SHOWN = 5
+KIND = Kind(one="question", several="questions", lister="steward questions list --all")
 
 ABANDONED = "the owner abandoned the question; no answer was given. Do not ask it again"
 STILL_UNANSWERED = "still unanswered (question {id}); the owner wrote something else meanwhile"
@@ -83,21 +84,7 @@ def find(session: Session, handle: str) -> Question:
 
     Raises: NotFound; Ambiguous naming the ids that fit.
     """
-    word = handle.strip().lower()
-    if not word.isalnum():
-        raise NotFound(f"'{handle}' is no id of a question; 'steward questions' lists them")
-    mine = col(Question.id)
-    fits = or_(mine.startswith(word, autoescape=True), mine.endswith(word, autoescape=True))
-    rows = session.exec(
-        select(Question).where(fits).order_by(mine.desc()).limit(MATCHES_SHOWN + 1)
-    ).all()
-    exact = [row for row in rows if row.id == word]
-    if exact or len(rows) == 1:
-        return (exact or rows)[0]
-    if not rows:
-        raise NotFound(f"no question {handle}; 'steward questions list --all' shows every one")
-    shown = ", ".join(row.id for row in rows[:MATCHES_SHOWN])
-    raise Ambiguous(f"{handle} fits several questions: {shown}; give more of the id")
+    return find_by_handle(session, Question, handle, KIND)
 
 
 def list_page(

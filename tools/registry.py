@@ -117,15 +117,13 @@ class Registry:
             and phase in entry.spec.phases
         )
 
-    def unmatched(self, patterns: Sequence[str]) -> tuple[str, ...]:
-        """The patterns that no tool here matches, in their order: a mistyped name, perhaps."""
-        return tuple(
-            pattern
-            for pattern in patterns
-            if not any(matches_any(name, (pattern,)) for name in self._entries)
-        )
-
 
 def matches_any(name: str, patterns: Sequence[str]) -> bool:
     """True if the name equals a pattern or matches it as a glob, case included."""
     return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def unmatched(patterns: Iterable[str], names: Iterable[str]) -> tuple[str, ...]:
+    """The patterns that no name matches, in their order: each a mistyped name, perhaps."""
+    known = tuple(names)
+    return tuple(p for p in patterns if not any(matches_any(name, (p,)) for name in known))

@@ -3,11 +3,13 @@
 import json
 import os
 import signal
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from makers.terminal import Terminal
 from makers.world import World, model_section
 
 Scripted = Callable[..., World]
@@ -53,6 +55,16 @@ def test_a_run_that_could_not_begin_prints_a_report_too(scripted: Scripted) -> N
     done = scripted([]).steward("run", "Hi", "--json", "--agent", "nobody", code=1)
     assert (done.json["session"], done.json["stop_cause"]) == (None, "error")
     assert "no agent 'nobody'" in done.json["error"]
+    lost = scripted([]).steward("run", "Hi", "--json", "--resume", "zzz", code=1)
+    assert "no session 'zzz'" in lost.json["error"]
+
+
+def test_a_piece_of_an_id_that_fits_several_sessions_names_them(scripted: Scripted) -> None:
+    world = scripted([{"text": "One."}, {"text": "Two."}])
+    ids = sorted(world.steward("run", "Hi", "--json").json["session"] for _ in range(2))
+    shared = ids[0][: next(n for n in range(17) if ids[0][n] != ids[1][n])]
+    several = world.steward("sessions", "show", shared, code=1)
+    assert f"'{shared}' fits several sessions: {ids[0]}, {ids[1]}; type more" in several.err
 
 
 def test_piped_text_arms_both_legs_and_the_typed_words_none(scripted: Scripted) -> None:
@@ -88,7 +100,12 @@ def test_a_resumed_session_keeps_its_taint_and_a_new_one_starts_clean(
         pytest.param(["run", "Hi", "--yess"], 2, "steward run --help", id="wrong-flag"),
         pytest.param(["run", "Hi", "--agent", "nobody"], 1, "no agent 'nobody'", id="agent"),
         pytest.param(["run", "Hi", "--model", "big"], 1, "no model 'big'", id="model"),
-        pytest.param(["run", "Hi", "--resume", "zzz"], 1, "no session 'zzz'", id="session"),
+        pytest.param(
+            ["run", "Hi", "--resume", "zzz"],
+            1,
+            "no session 'zzz'; 'steward sessions list'",
+            id="session",
+        ),
         pytest.param(["run", "Hi", "--workspace", "/nowhere"], 1, "no folder", id="workspace"),
         pytest.param(["rum"], 2, "did you mean 'run'?", id="command"),
     ],
@@ -176,6 +193,29 @@ def test_a_file_is_read_in_pages_as_large_as_the_model_has_room(scripted: Script
 def test_without_a_model_the_owner_is_told_how_to_look_round(world: World) -> None:
     refused = world.steward("run", "Hi", code=1)
     assert "steward try" in refused.err
+
+
+def test_bytes_that_are_no_utf8_are_read_all_the_same(scripted: Scripted) -> None:
+    """L10: a Latin-1 mail is ordinary input."""
+    world = scripted([{"text": "Summed up."}])
+    child = world.child("run", "Sum up", "--json", stdin=subprocess.PIPE, text=False)
+    out, err = child.communicate(b"Gr\xfc\xdfe", timeout=20)
+    assert child.returncode == 0, err
+    assert json.loads(out)["answer"] == "Summed up."
+
+
+def test_a_name_that_a_model_made_up_cannot_steer_the_terminal(scripted: Scripted) -> None:
+    evil = {"calls": [{"name": "x\x1b]52;c;ZXZpbA==\x07", "arguments": {}}]}
+    world = scripted([evil, {"text": "Done."}])
+    with Terminal(
+        "run",
+        "Hi",
+        environ={**os.environ, "STEWARD_HOME": str(world.home)},
+        cwd=world.home.parent,
+    ) as terminal:
+        terminal.end()
+    assert "\x1b]" not in terminal.seen
+    assert "\x07" not in terminal.seen
 
 
 def test_control_characters_of_a_model_never_reach_the_terminal(scripted: Scripted) -> None:

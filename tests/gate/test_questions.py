@@ -385,7 +385,7 @@ def test_an_id_is_found_by_its_head_or_tail_and_ambiguity_is_an_error(store: Dat
         assert questions.find(session, "0abc").id == "0abc1111"
         assert questions.find(session, "2222").id == "0abd2222"
         assert questions.find(session, " 0ABD3333 ").id == "0abd3333"
-        with pytest.raises(Ambiguous, match="0abd3333, 0abd2222"):
+        with pytest.raises(Ambiguous, match="fits several questions: 0abd2222, 0abd3333; type more"):
             questions.find(session, "0abd")
         for nothing in ("zzz", "", "%", "_abc", "0abc%"):
             with pytest.raises(NotFound):
