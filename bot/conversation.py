@@ -106,17 +106,19 @@ def assistant_data(message: AssistantMessage) -> dict[str, Any]:
     return {
         "text": message.text,
         "reasoning": message.reasoning,
-        "calls": [
-            {
-                "id": call.id,
-                "name": call.name,
-                "arguments": call.arguments,
-                "extra": dict(call.extra),
-            }
-            for call in message.calls
-        ],
+        "calls": [call_data(call) for call in message.calls],
         "producer": message.producer,
         "extra": dict(message.extra),
+    }
+
+
+def call_data(call: ToolCall) -> dict[str, Any]:
+    """One call in the data of an `assistant` line."""
+    return {
+        "id": call.id,
+        "name": call.name,
+        "arguments": call.arguments,
+        "extra": dict(call.extra),
     }
 
 

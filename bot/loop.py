@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Protocol
 
-from bot.conversation import NOTHING_RETURNED, Conversation, assistant_data
+from bot.conversation import NOTHING_RETURNED, Conversation, assistant_data, call_data
 from bot.limits import Limits, StopCause, is_last_turn, limit_met
 from bot.models.contract import (
     AssistantMessage,
@@ -28,6 +28,7 @@ from bot.models.contract import (
 )
 from bot.outcome import RunOutcome
 from bot.repetition import RepetitionGuard
+from bot.streamed import StreamRedactor, without_secrets
 from bot.tables import EventKind
 from bot.transcript import RunJournal, spans_data
 from outbox.gate import CallOutcome, Gate
@@ -44,6 +45,7 @@ NUDGE_EMPTY = "Your last answer was empty. Answer the owner, or call a tool."
 NUDGE_REASONING = "Your last answer held reasoning only. Give the answer itself, or call a tool."
 LAST_TURN = "This is the last turn you have: no tools are offered. Answer with what you know."
 NOT_OFFERED = "not run: no tool was offered on the last turn"
+BEYOND_LIMIT = "not run: this run may make no more calls"
 NO_ANSWER = "The model gave no answer: it was asked {times} times and said nothing."
 
 
@@ -107,6 +109,7 @@ async def run(conversation: Conversation, parts: LoopParts) -> RunOutcome:
         going.count(error.usage)
     except asyncio.CancelledError:
         going.outcome.stop_cause = StopCause.CANCELLED
+        going.count(Usage())  # what a cut request used is unknown
     return going.outcome
 
 
@@ -158,6 +161,7 @@ class _Run:
             tools=self.parts.schemas if offered else (),
         )
         streamed: list[str] = []
+        shown = StreamRedactor(self.parts.redact)
         self.parts.observer.asked()
         try:
             async with aclosing(self.parts.model.respond(request)) as pieces:
@@ -165,10 +169,11 @@ class _Run:
                     match piece:
                         case TextDelta(text=text):
                             streamed.append(text)
-                            self.parts.observer.text(text)
+                            self.parts.observer.text(shown.feed(text))
                         case ReasoningDelta():
                             pass
                         case Reply():
+                            self.parts.observer.text(shown.rest())
                             return piece
         except (ModelError, asyncio.CancelledError):
             self._keep_half("".join(streamed))
@@ -186,7 +191,13 @@ class _Run:
         runnable = reply.message.calls if reply.finish is Finish.DONE else ()
         said = reply.message.text or ("" if runnable else self._emptiness(reply))
         text, _ = self.parts.redact(said)
-        message = replace(reply.message, text=text, calls=self._unique(runnable))
+        message = replace(
+            reply.message,
+            text=text,
+            calls=self._unique(runnable),
+            reasoning=self.parts.redact(reply.message.reasoning)[0],
+            extra=without_secrets(reply.message.extra, self.parts.redact),
+        )
         data = {
             **assistant_data(message),
             "finish": reply.finish.value,
@@ -217,13 +228,13 @@ class _Run:
         taken = set(self.conversation.call_ids)
         unique = []
         for call in calls:
-            fresh, n = call.id, 1
+            safe = ToolCall(**without_secrets(call_data(call), self.parts.redact))
+            fresh, n = safe.id, 1
             while not fresh or fresh in taken:
                 n += 1
-                fresh = f"{call.id or 'call'}-{self.conversation.turns}-{n}"
+                fresh = f"{safe.id or 'call'}-{self.conversation.turns}-{n}"
             taken.add(fresh)
-            arguments, _ = self.parts.redact(call.arguments)
-            unique.append(replace(call, id=fresh, arguments=arguments))
+            unique.append(replace(safe, id=fresh))
         return tuple(unique)
 
     def _nudge(self, reply: Reply) -> StopCause | None:
@@ -238,15 +249,14 @@ class _Run:
     async def _pass_calls(self, message: AssistantMessage) -> StopCause | None:
         """Put the turn's calls through the gate and hand the results back."""
         self.parts.observer.calls(message.calls)
-        turn = await self.parts.gate.turn(
-            message.calls, self.conversation.taint, self.conversation.turns
-        )
+        allowed, beyond = self._within_limit(message.calls)
+        self._close(beyond, BEYOND_LIMIT)
+        turn = await self.parts.gate.turn(allowed, self.conversation.taint, self.conversation.turns)
         self.conversation.taint = turn.taint
         for outcome in turn.outcomes:
             self._take_outcome(outcome)
-        broken = next((o.result.broken for o in turn.outcomes if o.result.broken), None)
-        if broken:
-            self.outcome.error = f"a tool broke (error {broken}); the log has the trace"
+        if turn.broken:
+            self.outcome.error = f"a tool broke (error {turn.broken}); the log has the trace"
             return StopCause.ERROR
         if self.conversation.waiting:
             return StopCause.PARKED
@@ -281,15 +291,29 @@ class _Run:
             )
         )
 
+    def _within_limit(
+        self, calls: Sequence[ToolCall]
+    ) -> tuple[Sequence[ToolCall], Sequence[ToolCall]]:
+        """The calls of a turn that the run may still make, and those beyond."""
+        most = self.parts.limits.calls
+        room = len(calls) if most is None else max(most - self.outcome.spent.calls, 0)
+        return calls[:room], calls[room:]
+
     def _decline(self, message: AssistantMessage) -> StopCause:
         """Close calls that a model wrote from memory though none were offered."""
-        result = ToolResult.error(NOT_OFFERED)
-        with self.parts.journal.record() as session:
-            for call in message.calls:
-                self.parts.journal.call_finished(session, call, result, CLEAN)
-        for call in message.calls:
-            self._absorb(call, result)
+        self._close(message.calls, NOT_OFFERED)
         return StopCause.TURNS
+
+    def _close(self, calls: Sequence[ToolCall], why: str) -> None:
+        """Give calls that are not run a result that says so."""
+        if not calls:
+            return
+        result = ToolResult.error(why)
+        with self.parts.journal.record() as session:
+            for call in calls:
+                self.parts.journal.call_finished(session, call, result, CLEAN)
+        for call in calls:
+            self._absorb(call, result)
 
     def _take_steering(self) -> None:
         for steering in self.parts.take_steering():

@@ -6,8 +6,8 @@ This is the way to run an agent that the ticker is handed, and the one place the
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from decimal import Decimal
 from typing import Protocol
 from zoneinfo import ZoneInfo
@@ -31,8 +31,10 @@ from outbox.policy import Mode
 from outbox.tables import Draft
 from tools.crashpoint import crash_point
 from triggers.lease import Lease
-from triggers.tables import Cause, CauseStatus
+from triggers.tables import Cause, CauseKind, CauseStatus
 from triggers.ticker import Ended
+
+RETRY_AFTER = (timedelta(minutes=1), timedelta(minutes=5), timedelta(minutes=15))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -121,7 +123,18 @@ class Service:
                 clock=time.monotonic,
             )
             outcome = await loop.run(conversation, parts)
-        return self._end(journal, outcome)
+        ended = self._end(journal, outcome)
+        return replace(ended, retry_at=self._retry_at(lease, outcome))
+
+    def _retry_at(self, lease: Lease, outcome: RunOutcome) -> datetime | None:
+        """When to try again because no model answered at all; a person at a door does that himself."""
+        claim = lease.claim
+        answered = outcome.spent.turns or outcome.answer
+        if outcome.stop_cause is not StopCause.ERROR or answered:
+            return None
+        if claim.kind is CauseKind.PROMPT or claim.attempt > len(RETRY_AFTER):
+            return None
+        return self.now() + RETRY_AFTER[claim.attempt - 1]
 
     def _open(self, session_id: str) -> tuple[SessionRow, Conversation]:
         with self.store.read() as session:

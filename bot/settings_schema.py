@@ -90,7 +90,7 @@ class Outbox(Section):
     strict: bool = False
     scripts: bool = False
     publish: Words = ()
-    expire_days: Annotated[int, Field(ge=1)] | None = None
+    expire_days: Annotated[int, Field(ge=1, le=36_500)] | None = None
 
 
 class Leaks(StrEnum):

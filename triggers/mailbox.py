@@ -177,6 +177,18 @@ def finish(
     return _changed(session, update(Cause).where(*_held(held)).values(**ended))
 
 
+def postpone(session: Session, held: Claim, not_before: datetime) -> bool:
+    """Queue the cause again for any process; False if somebody else holds it by now."""
+    queued_again = {
+        "status": CauseStatus.QUEUED,
+        "not_before": not_before,
+        "for_process": None,
+        "owner": None,
+        "lease_until": None,
+    }
+    return _changed(session, update(Cause).where(*_held(held)).values(**queued_again))
+
+
 def _held(held: Claim) -> tuple[ColumnElement[bool], ...]:
     return (
         col(Cause.id) == held.cause_id,

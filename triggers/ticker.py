@@ -24,10 +24,14 @@ log = logging.getLogger("steward.ticker")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """How the run of a cause ended, as the cause's row will say it."""
+    """How the run of a cause ended, as the cause's row will say it.
+
+    With `retry_at` nothing came of it (no model answered) and the cause is queued again.
+    """
 
     status: CauseStatus
     outcome: Mapping[str, Any]
+    retry_at: datetime | None = None
 
 
 Run = Callable[[Lease], Awaitable[Ended]]
@@ -112,9 +116,12 @@ class Ticker:
     def _finish(self, claim: Claim, ended: Ended) -> None:
         crash_point("cause.ending")
         with self.store.effect() as session:
-            mailbox.finish(
-                session, claim, status=ended.status, outcome=ended.outcome, now=self.now()
-            )
+            if ended.retry_at is not None:
+                mailbox.postpone(session, claim, ended.retry_at)
+            else:
+                mailbox.finish(
+                    session, claim, status=ended.status, outcome=ended.outcome, now=self.now()
+                )
         crash_point("cause.ended")
 
 

@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 from bot.cli.asking import is_present
@@ -14,6 +15,7 @@ from bot.cli.watch import Silent, Watching
 from bot.commands.run import RunRequest
 from bot.errors import BotError
 from bot.wiring import House, open_house
+from outbox.errors import OutboxError
 from outbox.journal import Origin, Span
 from triggers.errors import TriggersError
 
@@ -29,7 +31,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def execute(args: argparse.Namespace) -> int:
-    """Talk until /quit or the end of input; without a terminal each line is a piped prompt."""
+    """Talk until /quit or the end of input; without a terminal each line is a piped prompt.
+
+    A paste of several lines is not the owner's typing (readline gives it as one input).
+    """
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(errors="replace")
     house = open_house()
     tell_at_start(house)
     if args.resume is None:
@@ -70,7 +77,7 @@ def _obeyed(words: str, session: str | None) -> str | None:
 
 def _next_line(*, typed: bool) -> str | None:
     if not typed:
-        return sys.stdin.readline() or None
+        return None if sys.stdin is None else sys.stdin.readline() or None
     import readline  # noqa: F401 - line editing and history for input()
 
     try:
@@ -86,7 +93,7 @@ def _answered(
     """As `_answer`; what cannot be answered is said, and the talk goes on."""
     try:
         return _answer(house, args, words, session, typed=typed)
-    except (BotError, TriggersError) as problem:
+    except (BotError, OutboxError, TriggersError) as problem:
         say(f"steward chat: {plain(str(problem))}")
         return session
 
@@ -95,9 +102,13 @@ def _answer(
     house: House, args: argparse.Namespace, words: str, session: str | None, *, typed: bool
 ) -> str:
     """Run one prompt; gives the session to go on with."""
-    origin = Origin.OWNER if typed else Origin.THIRD_PARTY
+    if typed and "\n" in words:
+        say(dim("several lines at once are taken as pasted: as text that is not yours"))
+    own = typed and "\n" not in words
+    source = "" if own else "a paste" if typed else "standard input"
+    origin = Origin.OWNER if own else Origin.THIRD_PARTY
     request = RunRequest(
-        spans=[Span(seq=0, origin=origin, text=words, source="" if typed else "standard input")],
+        spans=[Span(seq=0, origin=origin, text=words, source=source)],
         producer="chat",
         piped=not typed,
         agent=args.agent if session is None else None,

@@ -5,6 +5,7 @@ Why: `--help` must answer at once, and listing a draft must not load a model cli
 
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 
 from bot.cli.exit_codes import DONE, INTERRUPTED, USAGE
 
@@ -26,11 +27,19 @@ COMMANDS = {
 
 def entry() -> None:
     """The console script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):  # a terminal that cannot show a letter shows its code
+            stream.reconfigure(errors="backslashreplace")
     try:
-        code = main(sys.argv[1:])
+        code = main([_readable(word) for word in sys.argv[1:]])
     except KeyboardInterrupt:  # so early that no command had begun
         code = INTERRUPTED
     sys.exit(code)
+
+
+def _readable(word: str) -> str:
+    """A word of the command line; bytes that are no UTF-8 in it become U+FFFD."""
+    return word.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def main(words: Sequence[str]) -> int:

@@ -9,19 +9,26 @@ from typing import Any
 
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, NO_ANSWER, PARKED, REFUSED
 from bot.cli.output import dim, plain, print_json, prose, say
-from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
+from bot.cli.running import add_run_options, piped_text, run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
 from bot.errors import BotError, UsageProblem
 from bot.limits import StopCause
 from bot.outcome import RunOutcome
 from bot.wiring import House, open_house
+from outbox.errors import OutboxError
 from outbox.journal import Origin, Span
 from tools.errors import ToolsError
 from tools.taint import CLEAN
 from triggers.errors import TriggersError
 
-CODES = {"answered": DONE, "parked": PARKED, "refused": REFUSED, "error": ERROR}
+CODES = {
+    "answered": DONE,
+    "parked": PARKED,
+    "refused": REFUSED,
+    "empty": NO_ANSWER,
+    "cancelled": INTERRUPTED,
+}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(args: argparse.Namespace) -> int:
     """Run it; the answer goes to stdout, everything else to stderr."""
     words = " ".join(args.prompt)
-    piped = "" if sys.stdin is None or sys.stdin.isatty() else sys.stdin.read()
+    piped = piped_text()
     if not words.strip() and not piped.strip():
         raise UsageProblem('no prompt; give it as words: steward run "what is new?"')
     spans = [Span(seq=0, origin=Origin.OWNER, text=words)] if words.strip() else []
@@ -50,13 +57,13 @@ def execute(args: argparse.Namespace) -> int:
         resume=args.resume,
         workspace=Path(args.workspace) if args.workspace else None,
     )
-    house = open_house()
-    tell_at_start(house)
     watching = sys.stdout.isatty() and not args.json
     observer = Watching() if watching else Silent()
     try:
+        house = open_house()
+        tell_at_start(house)
         report = asyncio.run(run_until_stopped(house, request, args, observer))
-    except (BotError, TriggersError, ToolsError) as problem:
+    except (BotError, OutboxError, TriggersError, ToolsError) as problem:
         if args.json:
             print_json(never_begun(str(problem)))
         raise
@@ -75,6 +82,11 @@ def tell_report(report: Mapping[str, Any], observer: Watching | Silent, house: H
         print(prose(report["answer"]))
     if report.get("error"):
         say(f"steward: {plain(report['error'])}")
+    if "retry_at" in report:
+        say(
+            f"nothing is lost: 'steward up' tries again at {report['retry_at']}, or go on with: "
+            f'steward run --resume {report["session"]} "..."'
+        )
     for question in report["parked"]:
         say(f'waiting for you: steward questions answer {question} "..."')
     for draft in report["staged"]:
@@ -89,8 +101,5 @@ def never_begun(error: str) -> dict[str, Any]:
 
 
 def exit_code(report: Mapping[str, Any]) -> int:
-    """0 answered, 1 error, 3 refused, 4 no answer, 5 parked; a limit with an answer is an answer."""
-    stop = report["stop_cause"]
-    if stop == "cancelled":
-        return INTERRUPTED
-    return CODES.get(stop, DONE if report["answer"] and stop != "empty" else NO_ANSWER)
+    """0 answered, 3 refused, 4 no answer, 5 parked; 1 for an error, a cut answer and every limit."""
+    return CODES.get(report["stop_cause"], ERROR)

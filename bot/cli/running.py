@@ -51,6 +51,14 @@ def tell_at_start(house: House) -> None:
         )
 
 
+def piped_text() -> str:
+    """What was piped into the command, "" at a terminal; bytes that are no UTF-8 become U+FFFD."""
+    if sys.stdin is None or sys.stdin.isatty():
+        return ""
+    raw = getattr(sys.stdin, "buffer", None)
+    return sys.stdin.read() if raw is None else raw.read().decode("utf-8", "replace")
+
+
 def terminal_door(name: str, *, yes: bool = False, present: bool | None = None) -> Door:
     """The door of this terminal, or one behind which nobody stands."""
     someone = is_present() if present is None else present

@@ -72,10 +72,10 @@ class Watching:
         if outcome.draft_id is not None:
             say(dim(f"  staged as draft {outcome.draft_id}; nothing was sent"))
         elif outcome.refusal is not None:
-            say(loud(f"  {outcome.call.name} was refused ({REFUSED_BY[outcome.refusal]})"))
+            say(loud(f"  {plain(outcome.call.name)} was refused ({REFUSED_BY[outcome.refusal]})"))
         elif outcome.result.is_error:
             first = plain(outcome.result.text).strip().partition("\n")[0]
-            say(dim(f"  {outcome.call.name}: {first}"))
+            say(dim(f"  {plain(outcome.call.name)}: {first}"))
 
     def end_line(self) -> None:
         """The next thing printed stands on a line of its own."""

@@ -10,6 +10,7 @@ from sqlmodel import Session
 
 from bot import sessions
 from bot.errors import UsageProblem
+from bot.logs import redact
 from bot.prompts import system_prompt
 from bot.service import Posture
 from bot.tables import SessionRow
@@ -24,6 +25,8 @@ from triggers.errors import Busy
 from triggers.mailbox import Claim, NewCause
 from triggers.tables import CauseKind
 from triggers.ticker import Ended
+
+TITLE_LENGTH = 80
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +61,8 @@ async def run_prompt(
 def report(house: House, claim: Claim, ended: Ended) -> Mapping[str, Any]:
     """What `--json` prints of a run that ended, also of one that was cut short."""
     known = {"session": claim.session_id, **ended.outcome}
+    if ended.retry_at is not None:
+        known["retry_at"] = house.local(ended.retry_at)
     if "taint" not in known:
         with house.store.read() as session:
             known["taint"] = session_taint(session, claim.session_id).flags()
@@ -84,7 +89,11 @@ def _post(house: House, request: RunRequest) -> Claim:
         cause_id = new_id(now)
         payload = {
             "spans": [
-                {"origin": span.origin.value, "text": span.text, "source": span.source}
+                {
+                    "origin": span.origin.value,
+                    "text": redact(span.text)[0],
+                    "source": span.source,
+                }
                 for span in request.spans
             ],
             "piped": request.piped,
@@ -121,8 +130,13 @@ def _new_session(house: House, session: Session, request: RunRequest) -> Session
         model=house.model_name(agent, request.model),
         workspace=str(house.workspace(producer, request.workspace)),
         system=system_prompt(agent.name, agent.instructions),
-        title=" ".join(first.split())[:80],
+        title=_title(redact(first)[0]),
         created_at=now,
     )
     sessions.create(session, row)
     return row
+
+
+def _title(text: str) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= TITLE_LENGTH else words[: TITLE_LENGTH - 1] + "…"

@@ -37,12 +37,14 @@ def show_session(house: House, handle: str) -> dict[str, Any]:
 
 
 def _state(session: Session, session_id: str) -> str:
-    """What became of the session's newest cause: queued, running, done, failed or interrupted."""
+    """What the session does: queued, running, waiting for an answer, done, failed or interrupted."""
     cause = mailbox.newest(session, session_id)
     if cause is None:
         return "new"
     if cause.status is CauseStatus.CLAIMED:
         return "interrupted" if is_surely_dead(cause.owner or "") else "running"
+    if cause.outcome is not None and cause.outcome.get("stop_cause") == "parked":
+        return "waiting"
     return cause.status.value
 
 

@@ -155,6 +155,20 @@ def test_a_late_answer_reaches_the_agent_though_another_question_is_parked(
     assert day["question"] == "Which day?"
 
 
+def test_an_answer_that_met_no_model_is_tried_again(scripted: Scripted) -> None:
+    """Q9: the answer is kept, and the run that asked goes on once a model answers."""
+    down = {"fault": {"kind": "unauthorized"}}
+    world = scripted([ASK, down, DONE])
+    session = world.steward("run", "Choose", "--json", code=5).json["session"]
+    failed = world.steward("questions", "answer", open_question(world), "second", code=1)
+    assert "nothing is lost: 'steward up' tries again at" in failed.err
+    (listed,) = world.steward("sessions", "list", "--json").json
+    assert listed["state"] == "queued"
+    report = world.steward("run", "Go on", "--resume", session, "--json").json
+    assert report["answer"] == "Second floor it is."
+    assert result_of(world, session, "ask_user")["text"] == "second"
+
+
 def test_a_resumed_run_is_told_the_time_and_what_happened_meanwhile(
     scripted: Scripted,
 ) -> None:

@@ -133,6 +133,29 @@ async def test_each_limit_ends_the_run_and_is_named(
     assert outcome.answer.startswith("step")
 
 
+async def test_a_turn_runs_no_more_calls_than_the_run_may_make(
+    make: Callable[..., Bench],
+) -> None:
+    """L2"""
+    bench = make()
+    many = Says(calls=[call("look", f"c{n}", count=n) for n in range(8)])
+    run = going(bench, many, Says(text="Enough."), limits=Limits(turns=9, calls=5))
+    outcome = await run.go()
+    assert outcome.stop_cause is StopCause.CALLS
+    assert len(bench.ran) == 5
+    results = [m.text for m in run.conversation().messages if isinstance(m, ToolMessage)]
+    assert [text for text in results if "may make no more calls" in text] == results[5:]
+
+
+async def test_no_secret_of_an_answer_is_kept_or_shown(make: Callable[..., Bench]) -> None:
+    """R4"""
+    said = Says(text="It is SECRET now.", reasoning="SECRET", calls=[call("look", text="SECRET")])
+    run = going(make(), said, Says(text="Done."))
+    await run.go()
+    assert "SECRET" not in str([line.data for line in run.lines()])
+    assert "SECRET" not in "".join(run.watcher.texts)
+
+
 async def test_a_cost_nobody_knows_is_unknown_and_stops_nothing(
     make: Callable[..., Bench],
 ) -> None:

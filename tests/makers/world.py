@@ -102,7 +102,7 @@ class World:
         assert code is None or ended == code, f"exit {ended}: {done.err or done.out}"
         return done
 
-    def child(self, *words: str, **options: Any) -> subprocess.Popen[str]:
+    def child(self, *words: str, **options: Any) -> subprocess.Popen[Any]:
         """Start a command as a child of this process."""
         return subprocess.Popen(
             [sys.executable, "-m", "bot", *words],
@@ -111,7 +111,7 @@ class World:
             stdin=options.pop("stdin", subprocess.DEVNULL),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            text=options.pop("text", True),
             **options,
         )
 
