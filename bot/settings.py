@@ -5,6 +5,7 @@ Why one file and no layer for each project: a cloned repository must be able to 
 
 import os
 import re
+import stat
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from bot.settings_schema import (
     Security,
 )
 
+CONFIG_BYTES = 1024 * 1024
 INSTRUCTIONS_BYTES = 256 * 1024
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$|\(at end of document\)$")
 
@@ -183,7 +185,11 @@ def machine_timezone(environ: Mapping[str, str]) -> str:
 
 def _read(path: Path) -> tuple[str, Problem | None]:
     try:
-        return path.read_bytes().decode("utf-8"), None
+        status = path.stat()  # a pipe or a device would never end
+        if not stat.S_ISREG(status.st_mode) or status.st_size > CONFIG_BYTES:
+            text = f"is no regular file of at most {CONFIG_BYTES} bytes"
+            return "", Problem(key="", text=text)
+        return path.read_bytes().decode("utf-8-sig"), None
     except FileNotFoundError:
         return "", None
     except UnicodeDecodeError as error:
@@ -211,8 +217,9 @@ def _instructions(path: Path, home: Home) -> tuple[str | None, str | None]:
         resolved = path.resolve()
         if resolved.is_relative_to(home.work.resolve()):
             return None, f"names {path}, a place that tools can write to; keep it outside work/"
-        if resolved.stat().st_size > INSTRUCTIONS_BYTES:
-            return None, f"names {path}, which is larger than {INSTRUCTIONS_BYTES} bytes"
+        status = resolved.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > INSTRUCTIONS_BYTES:
+            return None, f"names {path}, no regular file of at most {INSTRUCTIONS_BYTES} bytes"
         return resolved.read_text(encoding="utf-8"), None
     except OSError as error:
         return None, f"names {path}, which cannot be read: {error.strerror}"

@@ -1,5 +1,6 @@
 """What one key of the configuration says about another, and which features are not built yet."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -21,6 +22,8 @@ _LITERAL = (
     "'steward config set-secret NAME', then write \"keyring:NAME\""
 )
 _GLOB_SIGNS = "*?["
+_AGENT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+_PRODUCERS = frozenset({"run", "chat", "try", "up"})  # what else has a work directory
 _OPEN = 'has tls = "none", which is for this machine only; use "tls" or "starttls"'
 
 
@@ -89,6 +92,10 @@ class Checker:
     def _agents(self) -> Iterator[Finding]:
         models = self.config.models
         for name, agent in self.config.agents.items():
+            if not _AGENT_NAME.fullmatch(name) or name in _PRODUCERS:
+                taken = ", ".join(sorted(_PRODUCERS))
+                why = "is no name for an agent, whose work directory is called so; use up to 64"
+                yield ("agents", name), f"{why} letters, digits, - and _, and none of {taken}"
             if agent.model is not None and agent.model not in models:
                 text = f"names no entry of [models]{_suggest(agent.model, models)}"
                 yield ("agents", name, "model"), text

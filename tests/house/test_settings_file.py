@@ -254,7 +254,7 @@ def test_a_corrupt_file_is_one_line(tmp_path: Path, content: bytes, said: str) -
 
 def test_a_folder_in_place_of_the_file_is_said(tmp_path: Path) -> None:
     (tmp_path / "config.toml").mkdir()
-    with pytest.raises(ConfigProblem, match="cannot be read: Is a directory"):
+    with pytest.raises(ConfigProblem, match="is no regular file"):
         load_settings(tmp_path, ENVIRON)
 
 
@@ -291,7 +291,7 @@ def test_an_instructions_file_is_read_when_the_settings_load(tmp_path: Path) -> 
         ("absent.md", "which cannot be read: No such file or directory"),
         ("work/run/how.md", "a place that tools can write to; keep it outside work/"),
         ("link.md", "a place that tools can write to; keep it outside work/"),
-        ("large.md", "which is larger than 262144 bytes"),
+        ("large.md", "no regular file of at most 262144 bytes"),
         ("binary.md", "which is not UTF-8 text"),
     ],
     ids=str,
@@ -346,3 +346,26 @@ def test_every_key_is_found_on_its_own_line(
 def test_loading_reads_no_environment_but_the_one_it_is_given(tmp_path: Path) -> None:
     os.environ["TZ"] = "Asia/Tokyo"
     assert make_settings(tmp_path, environ={"TZ": "Europe/Oslo"}).timezone.key == "Europe/Oslo"
+
+
+@pytest.mark.parametrize("name", ["../outside", "/tmp/x", "..", "run", "a b", ""])
+def test_an_agents_name_is_no_path_and_no_other_producers(tmp_path: Path, name: str) -> None:
+    """R5"""
+    assert "is no name for an agent" in refusal(tmp_path, f'[agents."{name}"]\n')
+
+
+def test_a_byte_order_mark_is_no_trouble(tmp_path: Path) -> None:
+    settings = make_settings(tmp_path, '\ufefftimezone = "Europe/Oslo"\n')
+    assert settings.timezone.key == "Europe/Oslo"
+
+
+def test_a_file_that_never_ends_is_not_read(tmp_path: Path) -> None:
+    """R5"""
+    (tmp_path / "config.toml").symlink_to("/dev/zero")
+    with pytest.raises(ConfigProblem, match="is no regular file"):
+        load_settings(tmp_path, ENVIRON)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "config.toml").unlink()
+    assert "no regular file" in refusal(
+        tmp_path, '[agents.assistant]\ninstructions_file = "pipe"\n'
+    )
