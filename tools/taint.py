@@ -36,11 +36,6 @@ class Taint:
         """True once text that is not the owner's came in."""
         return bool(self.untrusted)
 
-    @property
-    def is_clean(self) -> bool:
-        """True while neither leg is set."""
-        return not self.private and not self.untrusted
-
     def merge(self, *others: "Taint") -> "Taint":
         """The union of the legs, oldest sources first, at most 20 a leg."""
         every = (self, *others)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from makers.mail import message
+from makers.mail import message, read_head
 from tools.mail.addresses import (
     Address,
     AddressError,
@@ -26,7 +26,7 @@ from tools.mail.addressing import (
     thread_root,
     why_unanswerable,
 )
-from tools.mail.heads import Head, read_head
+from tools.mail.heads import Head
 from tools.mail.parse import parse_message
 
 OWN = frozenset({"sam@example.net", "s.reed@example.net"})

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from makers.mail import NOW
+from makers.mail import NOW, read_head
 from tools.mail.addresses import Address
 from tools.mail.compose import MAX_LINE_BYTES, AttachedBytes, Outgoing, compose, wire_body
 from tools.mail.header_lines import HeaderError
-from tools.mail.heads import read_head
 from tools.mail.mime import parse_structure
 from tools.mail.parameters import safe_filename
 from tools.mail.parse import parse_message

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from makers.mail import message
+from makers.mail import message, read_head
 from tools.mail.body import BodyKind
 from tools.mail.charsets import decode_text
 from tools.mail.dates import format_date, parse_date
-from tools.mail.heads import is_synthetic, read_head
+from tools.mail.heads import is_synthetic
 from tools.mail.html_text import html_to_text
 from tools.mail.mime import MAX_PARTS, parse_structure
 from tools.mail.parameters import parse_parameterised, safe_filename

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from makers.mail import NOW, message
-from tools.mail.heads import read_head
+from makers.mail import NOW, message, read_head
 from tools.mail.parse import parse_message
 from tools.mail.threads import Entry, thread_of
 

@@ -11,12 +11,11 @@ from typing import Any
 import pytest
 
 import tools.mail
-from makers.mail import NOW, account, context, delivered, maildir, message, server
+from makers.mail import NOW, account, context, delivered, maildir, message, read_head, server
 from tools.arguments import ArgumentProblem, decode_arguments
 from tools.blobs import BlobStore
 from tools.contract import CompletionError, Sender, ToolContext
 from tools.mail import reader
-from tools.mail.heads import read_head
 from tools.mail.stored import MAX_MESSAGE_BYTES
 from tools.manifest import load_specs
 from tools.registry import Entry, Registry

@@ -22,10 +22,17 @@ from cryptography.x509.oid import NameOID
 from tools.blobs import BlobStore
 from tools.contract import ToolContext
 from tools.jail import Jail
+from tools.mail.fields import split_head
+from tools.mail.heads import Head, head_of
 from tools.mail.settings import AccountKind, Mail, MailAccount, SmtpServer, Tls
 
 TESTS = Path(__file__).parent.parent
 NOW = datetime(2026, 11, 30, 9, 15, tzinfo=UTC)
+
+
+def read_head(raw: bytes) -> Head:
+    """The head of a message's bytes."""
+    return head_of(split_head(raw)[0])
 
 
 def message(text: str = "Hello.\n", **fields: str) -> bytes:

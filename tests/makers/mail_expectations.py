@@ -5,8 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from tools.mail.addresses import Address
-from tools.mail.body import first_text
-from tools.mail.mime import parse_structure
+from tools.mail.body import is_body_text, part_text
+from tools.mail.mime import Part, parse_structure
 from tools.mail.parse import parse_message
 
 
@@ -16,6 +16,13 @@ def expectations(file: Path) -> list[dict[str, Any]]:
         return []
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     return [line for line in lines if line["kind"] == "mail"]
+
+
+def first_text(root: Part) -> str:
+    """The first plain part's text; of an HTML-only message what is visible; "" without any."""
+    texts = [part for part in root.walk() if not part.children and is_body_text(part)]
+    plain = [part for part in texts if part.media_type != "text/html"]
+    return next(filter(str.strip, map(part_text, plain or texts)), "")
 
 
 def asserted(expected: dict[str, Any]) -> dict[str, Any]:

@@ -68,17 +68,6 @@ def body_kind(root: Part) -> BodyKind:
             return BodyKind.NONE
 
 
-def first_text(root: Part) -> str:
-    """The first plain part's text; of an HTML-only message what is visible; "" without any."""
-    texts = [part for part in root.walk() if not part.children and is_body_text(part)]
-    plain = [part for part in texts if part.media_type != "text/html"]
-    for part in plain or texts:
-        text = part_text(part)
-        if text.strip():
-            return text
-    return ""
-
-
 def full_text(root: Part) -> tuple[str, tuple[str, ...]]:
     """All readable text with attached messages below it, and what had to be left out."""
     reader = _Reader()

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from tools.mail.addresses import Address, parse_addresses
 from tools.mail.dates import parse_date
-from tools.mail.fields import Fields, split_head
+from tools.mail.fields import Fields
 from tools.mail.words import unfold
 
 _BARE_ID = re.compile(r"[^\s<>@]{1,400}@[^\s<>@]{1,400}")
@@ -71,11 +71,6 @@ def without_reply_marks(subject: str) -> str:
     while match := _REPLY_MARK.match(rest):
         rest = rest[match.end() :]
     return rest
-
-
-def read_head(raw: bytes) -> Head:
-    """The head of a message's bytes, of which a bounded front is enough; never raises."""
-    return head_of(split_head(raw)[0])
 
 
 def head_of(fields: Fields) -> Head:
