@@ -245,9 +245,27 @@ def test_an_empty_question_disturbs_nobody(scripted: Scripted) -> None:
 def test_an_answer_given_while_the_session_is_busy_waits_for_its_turn(
     scripted: Scripted,
 ) -> None:
-    """Q3: the session resumes once, also where other words carried the answer already."""
-    world = scripted([ASK, DONE, {"text": "Something else."}])
+    """Q3: another process runs the session; then it goes on once, from the answer."""
+    slow = {"text": "I thought.", "fault": {"kind": "slow", "seconds": 2}}
+    world = scripted([ASK, slow, DONE])
     session = world.steward("run", "Choose", "--json", code=5).json["session"]
-    world.steward("questions", "answer", open_question(world), "second")
-    again = world.steward("run", "And now?", "--resume", session, "--json").json
-    assert again["answer"] == "Something else."
+    world.asked.clear()
+    child = world.child("run", "Think first", "--resume", session)
+    try:
+        assert world.asked.wait(20)
+        assert child.poll() is None
+        report = world.steward("questions", "answer", open_question(world), "second", "--json").json
+        assert child.wait(20) == 0
+    finally:
+        child.kill()
+        child.communicate()
+    assert report["answer"] == "Second floor it is."
+    shown = world.steward("sessions", "show", session, "--json").json
+    told = [e["text"] for e in shown["events"] if e["kind"] in ("prompt", "assistant")]
+    assert [text.splitlines()[-1] for text in told[1:]] == [
+        "One thing first.",
+        "Think first",
+        "I thought.",
+        "second",
+        "Second floor it is.",
+    ]

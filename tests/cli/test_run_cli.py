@@ -3,8 +3,10 @@
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -91,6 +93,20 @@ def test_a_resumed_session_keeps_its_taint_and_a_new_one_starts_clean(
     assert (again["session"], again["taint"]) == (first["session"], first["taint"])
     fresh = world.steward("run", "Hello", "--json").json
     assert fresh["taint"] == {"private": False, "untrusted": False}
+
+
+def test_a_line_without_a_record_is_unknown_and_unknown_is_armed(scripted: Scripted) -> None:
+    """L7: whatever wrote it, nobody can say that the owner's words alone are in it."""
+    world = scripted([{"text": "One."}, {"text": "Two."}])
+    first = world.steward("run", "Hi", "--json").json
+    assert first["taint"] == {"private": False, "untrusted": False}
+    with closing(sqlite3.connect(world.home / "steward.db")) as database, database:
+        changed = database.execute("UPDATE event SET taint = NULL WHERE kind = 'assistant'")
+        assert changed.rowcount == 1
+    shown = world.steward("sessions", "show", first["session"], "--json").json
+    assert shown["taint"] == {"private": True, "untrusted": True}
+    again = world.steward("run", "More", "--resume", first["session"], "--json").json
+    assert again["taint"] == {"private": True, "untrusted": True}
 
 
 @pytest.mark.parametrize(
@@ -238,18 +254,6 @@ def test_ctrl_c_stops_the_run_and_leaves_a_session_that_goes_on(
     assert report["stop_cause"] == "cancelled"
     again = world.steward("run", "Still there?", "--resume", report["session"], "--json").json
     assert again["answer"] == "Here I am."
-
-
-def test_a_second_signal_leaves_at_once(scripted: Scripted) -> None:
-    """R2"""
-    slow = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
-    world = scripted([slow, slow])
-    child = world.child("run", "Hi")
-    _until_asked(world)
-    os.kill(child.pid, signal.SIGTERM)
-    os.kill(child.pid, signal.SIGTERM)
-    child.communicate(timeout=20)
-    assert child.returncode in (130, 143)
 
 
 def _until_asked(world: World) -> None:

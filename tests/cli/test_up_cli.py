@@ -101,19 +101,58 @@ def test_the_run_in_flight_is_finished_before_it_goes_down(
     assert shown["events"][-1]["stop_cause"] == "answered"
 
 
-def test_after_three_rounds_of_rejections_nothing_more_starts(scripted: Scripted) -> None:
+def test_a_second_signal_leaves_at_once(
+    scripted: Scripted, up: Callable[[], subprocess.Popen[str]]
+) -> None:
+    """R2: while the first still waits for a run that goes on for half a minute."""
+    slow: dict[str, Any] = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
+    world = scripted([{"calls": [SEND]}, {"text": "A draft waits."}, slow])
+    report = world.steward("run", "Write to ada@x.example", "--json").json
+    world.steward("outbox", "reject", *report["staged"], "--reason", "no")
+    make_due(world)
+    world.asked.clear()
+    child = up()
+    assert world.asked.wait(20)
+    child.send_signal(signal.SIGTERM)
+    lines_until(child, "once more to leave at once")
+    assert child.poll() is None
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(10) == 128 + signal.SIGTERM
+
+
+def test_after_three_rounds_of_rejections_nothing_more_starts(
+    scripted: Scripted, up: Callable[[], subprocess.Popen[str]]
+) -> None:
     """O12: the fourth is left as a note for the owner's next prompt."""
-    again = {**SEND, "arguments": {**SEND["arguments"], "subject": "again"}}  # type: ignore[dict-item]
-    world = scripted([{"calls": [SEND, again]}, {"text": "Two drafts wait."}])
-    first, second = world.steward("run", "Write to ada@x.example", "--json").json["staged"]
-    world.steward("outbox", "reject", first, "--reason", "no")
-    database = Database(world.home / "steward.db")
-    with database.effect() as session:
-        one = session.execute(Cause.__table__.select()).mappings().all()[-1]  # type: ignore[attr-defined]
-        for n in range(3):
-            copy = {**one, "id": f"{one['id']}{n}", "status": "done"}
-            session.execute(Cause.__table__.insert().values(**copy))  # type: ignore[attr-defined]
-        session.execute(update(Cause).where(Cause.id == one["id"]).values(status="done"))  # type: ignore[arg-type]
-    database.close()
-    told = world.steward("outbox", "reject", second, "--reason", "still no")
+    rounds = [
+        turn
+        for n in range(4)
+        for turn in (
+            {"calls": [{**SEND, "arguments": {**SEND["arguments"], "subject": f"Try {n}"}}]},  # type: ignore[dict-item]
+            {"text": "A draft waits."},
+        )
+    ]
+    world = scripted([*rounds, {"text": "I stop."}])
+    report = world.steward("run", "Write to ada@x.example", "--json").json
+    child = up()
+    for n in range(3):
+        told = world.steward("outbox", "reject", pending(world), "--reason", f"no {n}")
+        assert "hears the reason in half a minute" in told.out
+        make_due(world)
+        lines_until(child, "answered")
+    told = world.steward("outbox", "reject", pending(world), "--reason", "no 3")
     assert "with its next prompt" in told.out
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(20) == 0
+    world.steward("run", "Leave it", "--resume", report["session"])
+    shown = world.steward("sessions", "show", report["session"], "--json").json
+    prompts = [event["text"] for event in shown["events"] if event["kind"] == "prompt"]
+    assert len(prompts) == 5
+    assert ["no 0" in prompts[1], "no 1" in prompts[2], "no 2" in prompts[3]] == [True] * 3
+    assert "no 3" in str(shown["events"])
+
+
+def pending(world: World) -> str:
+    """The one draft that waits."""
+    (row,) = world.steward("outbox", "list", "--status", "pending", "--json").json
+    return str(row["id"])
