@@ -31,6 +31,7 @@ from outbox.journal import Origin, Store
 from outbox.links import links_in
 from outbox.policy import offered
 from outbox.settings import GateSettings
+from outbox.turn import Releases
 from tools.contract import ToolCall, ToolContext
 from tools.ids import new_id
 from tools.jail import Jail
@@ -51,6 +52,7 @@ class Workbench:
     secrets: Secrets
     files: FileRecords
     stager: Stages
+    releaser: Releases
     tools_of: Callable[[str], Registry]
     needs: Callable[[str], object]
     redact: Callable[[str], tuple[str, int]]
@@ -83,6 +85,7 @@ class Workbench:
                 mode=posture.mode,
                 door=posture.door,
                 stager=self.stager,
+                releaser=self.releaser,
                 files=self.files,
                 questions=questions,
                 context=self._contexts(row, registry, budget, {"questions": questions}),

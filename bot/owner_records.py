@@ -1,7 +1,8 @@
 """Records the owner made outside any conversation: contacts, own addresses, mail sent by hand.
 
 Why only these: a collected address or a quoted header is what a stranger can plant. A mail in Sent
-counts only if steward did not send it, because a released draft is counted by its own record.
+counts only if no draft and no attempt of steward's bears its key, because a released draft is
+counted by its own record.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +11,7 @@ from sqlmodel import select
 
 from outbox.identifiers import Identifier, IdentifierKind, whole
 from outbox.journal import Store
-from outbox.tables import Attempt
+from outbox.tables import Attempt, Draft
 from tools.mail.folders import Folder, list_folder
 from tools.mail.settings import Mail
 from tools.mail.stored import read_head_of
@@ -37,7 +38,10 @@ class MailRecords:
 
     def _written_to(self, mail: Mail) -> Iterator[str]:
         with self._store.read() as session:
-            by_steward = set(session.exec(select(Attempt.delivery_key)))
+            by_steward = {
+                *session.exec(select(Attempt.delivery_key)),
+                *session.exec(select(Draft.delivery_key)),
+            }
         for account in mail.accounts:
             if account.sent is None:
                 continue

@@ -1,14 +1,19 @@
 """What the outbox needs of this floor to release a draft: the tool as installed, and its context."""
 
 from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from sqlmodel import Session
 
 from bot.errors import BotError
 from bot.settings import Settings
 from outbox.errors import SenderMissing
 from outbox.files import FileRecords
+from outbox.release import Released, Releaser
+from outbox.states import Decider
 from outbox.tables import Draft
 from tools.contract import ToolContext
 from tools.jail import Jail
@@ -55,3 +60,21 @@ class Sending:
             file_taint=self.files,
             needs=needs,
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AtOnce:
+    """outbox.turn.Releases for the sends of a run that do not wait; `server` is its mail server."""
+
+    releaser: Releaser
+    server: Callable[[], AbstractAsyncContextManager[None]]
+
+    async def approve(self, draft_id: str, *, revision: int, decider: Decider) -> Released:
+        """As outbox.release.Releaser.approve."""
+        async with self.server():
+            return await self.releaser.approve(draft_id, revision=revision, decider=decider)
+
+
+def untold(session: Session, draft: Draft, text: str) -> None:
+    """outbox.release.Note where the result of the call itself tells the session."""
+    del session, draft, text

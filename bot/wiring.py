@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from outbox.files import FileRecords
     from outbox.judge import Judge
     from outbox.staging import Stager
+    from outbox.turn import Releases
     from tools.blobs import BlobStore
     from tools.mail.settings import Mail, SmtpServer
     from triggers.tables import Cause
@@ -276,6 +277,15 @@ class House:
         )
 
     @cached_property
+    def at_once(self) -> "Releases":
+        """Releases what a run sends without waiting for the owner."""
+        from bot.sending import AtOnce, untold
+        from outbox.release import Releaser
+
+        releaser = Releaser(store=self.store, desk=self.sending, note=untold, now=self.now)
+        return AtOnce(releaser=releaser, server=self.mail_server)
+
+    @cached_property
     def workbench(self) -> "Workbench":
         """Equips runs."""
         from bot.equipment import Workbench
@@ -287,6 +297,7 @@ class House:
             secrets=self.secrets,
             files=self.files,
             stager=self.stager,
+            releaser=self.at_once,
             tools_of=lambda agent: self.offered(self.agent(agent)),
             needs=self.need,
             redact=redact,

@@ -11,6 +11,7 @@ from itertools import groupby
 from typing import Any
 
 from outbox.ask_tool import NOT_STORED
+from outbox.direct import send_at_once
 from outbox.errors import StoreFailed
 from outbox.files import Ahead, Writer
 from outbox.hooks import HookedCall
@@ -66,6 +67,10 @@ class Execution:
         return await self._conclude(prepared, result, ())
 
     async def _write(self, prepared: Prepared) -> CallOutcome:
+        if prepared.entry.spec.stageable:
+            sent = await send_at_once(self._parts, prepared)
+            outcome = await self._conclude(prepared, sent.result, ())
+            return replace(outcome, draft_id=sent.waiting)
         ahead = self._start(prepared)
         crash_point("gate.started")
         result = await invoke(prepared.entry, prepared.args, prepared.ctx)

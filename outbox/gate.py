@@ -99,12 +99,12 @@ class Gate:
         reasons, needs_person = judgement.approval, judgement.needs_person
         if ruling is not None and ruling.decision is RuleDecision.PROMPT:
             reasons, needs_person = (*reasons, f"the rule {ruling.rule} asks"), True
-        elif ruling is not None and not needs_person:
-            reasons = ()
+        elif ruling is not None and judgement.verdict is not Verdict.ASK:
+            reasons = ()  # the owner's own rule for this very call; it answers no interlock
         if not reasons:
             return None
         if needs_person and not self._parts.door.present:
-            cause = RefusalCause.POLICY if judgement.needs_person else RefusalCause.RULE
+            cause = _cause_of_absence(judgement, ruling)
             return self._refuse(prepared, cause, f"{'; '.join(reasons)}; {NOBODY_THERE}")
         approval = await self._parts.door.approve(
             ApprovalRequest(
@@ -128,6 +128,15 @@ class Gate:
     def _refuse(self, prepared: Prepared, cause: RefusalCause, detail: str) -> CallOutcome:
         text = refusal_text(cause, prepared.entry.spec.name, detail)
         return replace(tell(self._parts, prepared.call, ToolResult.error(text)), refusal=cause)
+
+
+def _cause_of_absence(judgement: Judgement, ruling: RuleRuling | None) -> RefusalCause:
+    """Who made a call need a person, where there is none."""
+    if judgement.verdict is Verdict.ASK:
+        return RefusalCause.POLICY
+    if ruling is not None and ruling.decision is RuleDecision.PROMPT:
+        return RefusalCause.RULE
+    return RefusalCause.UNANSWERED
 
 
 __all__ = ["CallOutcome", "Gate", "GateParts", "SessionFacts", "Staged", "Stages", "TurnOutcome"]

@@ -32,8 +32,8 @@ class Judgement:
     """What becomes of a call before hooks, rules and people are heard.
 
     `why` explains anything but a plain run. `approval` says why a person should be asked, empty
-    where nobody need be; with `needs_person` a standing yes does not count. `blocked_send`: the
-    interlock kept a call from running that could have let data leave.
+    where nobody need be; with `needs_person` a standing yes does not count, as for every send at
+    once. `blocked_send`: the interlock kept a call from running that could have let data leave.
     """
 
     verdict: Verdict
@@ -51,7 +51,9 @@ def decide(call: CallFacts, mode: Mode, now: Situation) -> Judgement:
     ruling = rule(call, now)
     match ruling.verdict:
         case Verdict.RUN:
-            return Judgement(verdict=Verdict.RUN, approval=_approval_due(call))
+            return Judgement(
+                verdict=Verdict.RUN, approval=_approval_due(call), needs_person=call.is_sender
+            )
         case Verdict.ASK:
             why = explain(call, now)
             return Judgement(verdict=Verdict.ASK, why=why, approval=(why,), needs_person=True)

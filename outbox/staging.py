@@ -35,6 +35,8 @@ from tools.registry import matches_any
 from tools.result import ToolResult
 from tools.taint import CLEAN
 
+_UNSETTLED = (DraftStatus.PENDING, DraftStatus.SENDING, DraftStatus.UNCERTAIN)
+
 logger = logging.getLogger("steward.outbox")
 
 
@@ -69,6 +71,29 @@ class Stager:
             raise StagingFailed(f"{tool} could not be staged: {failure}") from failure
         crash_point("staging.staged")
         return staged
+
+    async def begin(self, journal: Journal, prepared: Prepared, facts: SessionFacts) -> Draft:
+        """The draft of a call that is released at once; the call is written as started with it.
+
+        It replaces an older draft of the same thread.
+
+        Raises: StagingFailed: nothing was staged, also where the same call is a draft already that
+        waits, is being sent or is in doubt; LeaseLost.
+        """
+        tool = prepared.entry.spec.name
+        try:
+            completed = await self._complete(prepared)
+            draft = self._draft(prepared, facts, completed)
+            with journal.effect() as session:
+                _refuse_again(session, draft)
+                _supersede(session, draft, self.now())
+                journal.call_started(session, prepared.call)
+                session.add(draft)
+                session.flush()
+                session.expunge(draft)
+        except StoreFailed as failure:
+            raise StagingFailed(f"{tool} could not be staged: {failure}") from failure
+        return draft
 
     async def _complete(self, prepared: Prepared) -> Completed:
         spec = prepared.entry.spec
@@ -154,6 +179,21 @@ def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:
     """SHA-256 over a tool's name and its decoded arguments, whatever their order."""
     facts = json.dumps([tool, arguments], sort_keys=True, ensure_ascii=False, default=str)
     return hashlib.sha256(facts.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def _refuse_again(session: Session, draft: Draft) -> None:
+    """What may go out yet, or may have gone out, is not sent a second time by the same call."""
+    twin = session.exec(
+        select(Draft.id, Draft.status).where(
+            col(Draft.session_id) == draft.session_id,
+            col(Draft.status).in_(_UNSETTLED),
+            col(Draft.fingerprint) == draft.fingerprint,
+        )
+    ).first()
+    if twin is not None:
+        raise StagingFailed(
+            f"the same call is draft {twin[0]} already, which is {twin[1]} and the owner's to decide"
+        )
 
 
 def _twin(session: Session, session_id: str, mark: str) -> str | None:

@@ -15,8 +15,11 @@ from outbox.hooks import Hook
 from outbox.interlock import CallFacts
 from outbox.journal import Journal
 from outbox.policy import Mode, RefusalCause
+from outbox.release import Released
 from outbox.rules import Rule
 from outbox.settings import GateSettings
+from outbox.states import Decider
+from outbox.tables import Draft
 from tools.contract import ToolCall, ToolContext
 from tools.ids import NewId
 from tools.registry import Entry, Registry
@@ -65,11 +68,29 @@ class Staged:
     result: ToolResult
 
 
+class Releases(Protocol):
+    """Whoever releases drafts; `outbox.release.Releaser` is the real one."""
+
+    async def approve(self, draft_id: str, *, revision: int, decider: Decider) -> Released:
+        """The draft was sent, or returned to pending with the error, or is uncertain.
+
+        Raises: OutboxError.
+        """
+        ...
+
+
 class Stages(Protocol):
     """Whoever writes drafts; `outbox.staging.Stager` is the real one."""
 
     async def stage(self, journal: Journal, prepared: Prepared, facts: SessionFacts) -> Staged:
         """Complete the call into a draft; draft and transcript row are one transaction.
+
+        Raises: StagingFailed when nothing was staged; LeaseLost.
+        """
+        ...
+
+    async def begin(self, journal: Journal, prepared: Prepared, facts: SessionFacts) -> Draft:
+        """Complete a call that is released at once; its start is written with the draft.
 
         Raises: StagingFailed when nothing was staged; LeaseLost.
         """
@@ -93,6 +114,7 @@ class GateParts:
     mode: Mode
     door: Door
     stager: Stages
+    releaser: Releases
     files: FileRecords
     questions: QuestionService
     context: Callable[[ToolCall, int], ToolContext]

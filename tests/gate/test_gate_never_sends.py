@@ -18,6 +18,7 @@ from makers.gate import (
     PRIVATE_READ,
     UNTRUSTED,
     Bench,
+    PersonDoor,
     make_bench,
     make_spec,
     sender,
@@ -122,11 +123,13 @@ async def test_a_routed_sender_never_runs_however_clean_the_conversation(
         assert not SENDERS & set(executed[executed.index("mail") :])
 
 
-async def test_the_play_does_send_where_it_may(bench: Bench) -> None:
-    """The properties above are not true by never running anything."""
-    executed = await play(bench, [[("mail_send", "{}"), ("fetch", "{}"), ("note", "{}")]], CLEAN)
-    standing_yes = isinstance(bench.parts.door, YesDoor)
-    assert executed == (["mail_send"] if standing_yes else []) + ["fetch", "note"]
+async def test_the_play_does_send_where_it_may(bench: Bench, tmp_path: Path) -> None:
+    """The properties above are not true by never running anything; a standing yes sends nothing."""
+    turns = [[("mail_send", "{}"), ("fetch", "{}"), ("note", "{}")]]
+    assert await play(bench, turns, CLEAN) == ["fetch", "note"]
+    present = make_bench(tmp_path, TOOLS, door=PersonDoor(), settings=ROUTED)
+    assert await play(present, turns, CLEAN) == ["mail_send", "fetch", "note"]
+    present.store.close()
 
 
 JSON = st.recursive(

@@ -243,7 +243,8 @@ async def test_a_calls_own_labels_do_not_count_against_itself(bench_of) -> None:
     shell = make_spec(
         "shell", MAIL_READ.union(CHOSEN).union(DESTRUCTIVE), read_only=False, stageable=False
     )
-    bench = bench_of(shell, door=YesDoor(NobodyDoor("script")))
+    allowed = OneRule("shell", RuleDecision.ALLOW)
+    bench = bench_of(shell, door=NobodyDoor("script"), rules=(allowed,))
     turn = await bench.turn(call("shell"))
     assert bench.ran == ["shell"]
     refused = await bench.turn(call("shell", "a"), call("shell", "b"))
@@ -281,7 +282,7 @@ async def test_a_send_nested_in_a_reads_arguments_counts(bench_of, inner: dict[s
 
 async def test_a_read_nested_in_a_sends_arguments_arms_it(bench_of) -> None:
     """L5: the nested read is another call of the turn."""
-    bench = bench_of(MAIL, sender(), door=YesDoor(NobodyDoor("script")))
+    bench = bench_of(MAIL, sender(), door=PersonDoor())
     clean = await bench.one(call("send", "clean", calls=[{"name": "nobody", "arguments": {}}]))
     assert (clean.draft_id, bench.ran) == (None, ["clean"])
     outcome = await bench.one(call("send", calls=[{"name": "mail", "arguments": {}}]))
@@ -737,7 +738,7 @@ async def test_an_empty_turn_and_an_empty_result_are_no_trouble(bench_of) -> Non
 
 async def test_a_private_read_alone_blocks_nothing(bench_of) -> None:
     """L4: private without foreign text leaves senders to the other gates."""
-    bench = bench_of(make_spec("diary", PRIVATE_READ), sender(), door=YesDoor(NobodyDoor("script")))
+    bench = bench_of(make_spec("diary", PRIVATE_READ), sender(), door=PersonDoor())
     turn = await bench.turn(call("diary"), call("send"))
     assert [outcome.refusal for outcome in turn.outcomes] == [None, None]
     assert bench.ran == ["diary", "send"]

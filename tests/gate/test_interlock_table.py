@@ -212,7 +212,7 @@ THROUGH_THE_GATE = [
 async def test_the_gate_does_what_the_table_says(
     tmp_path: Path, setting: str, column: str, taint: str, present: bool
 ) -> None:
-    """L4, L8: with real tools of those labels: run runs, stage writes a draft, refuse does neither."""
+    """L4, L8: with real tools of those labels: run runs, stage leaves a draft, refuse does neither."""
     security, table = SETTINGS[setting]
     cell = table[column].split()[list(TAINTS).index(taint)].split("/")[0 if present else 1]
     wanted = COLUMNS[column]
@@ -236,7 +236,8 @@ async def test_the_gate_does_what_the_table_says(
             asked = due or cell == "ask"
             assert bench.ran == (["tool"] if present or not asked else [])
             assert outcome.refusal is (RefusalCause.UNANSWERED if asked and not present else None)
-            assert bench.drafts() == []
+            at_once = ["sent"] if spec.stageable and bench.ran else []
+            assert [draft.status for draft in bench.drafts()] == at_once
         case Verdict.STAGE:
             assert bench.ran == []
             assert [draft.id for draft in bench.drafts()] == [outcome.draft_id]

@@ -18,6 +18,7 @@ from sqlalchemy import update
 from sqlmodel import col, select
 
 from bot.database import Database
+from bot.sending import untold
 from bot.tables import Event, EventKind
 from bot.transcript import RunJournal, TranscriptText
 from makers.house import make_database
@@ -30,7 +31,8 @@ from outbox.interlock import CallFacts
 from outbox.judge import Judge
 from outbox.policy import Mode
 from outbox.questions import Asked
-from outbox.settings import GateSettings
+from outbox.release import Releaser
+from outbox.settings import GateSettings, OutboxSettings
 from outbox.staging import Stager
 from outbox.tables import Draft, Question
 from tools.contract import (
@@ -70,6 +72,8 @@ PRIVATE_READ = Capabilities(private_data=True)
 FOREIGN_READ = Capabilities(untrusted_input=True)
 MAIL_READ = Capabilities(private_data=True, untrusted_input=True)
 NOTHING = Capabilities()
+
+DIRECT = GateSettings(outbox=OutboxSettings(direct=("mail_send",)))
 
 PRIVATE = Taint(private=(Source(tool="fs_read", turn=1, what="path=diary.md"),))
 UNTRUSTED = Taint(untrusted=(Source(tool="http_fetch", turn=2, what="url=x.example"),))
@@ -155,8 +159,29 @@ class PersonDoor:
         return self.answers.pop(0)
 
 
+@dataclass
+class BenchDesk:
+    """outbox.senders.SenderDesk over the bench's tools."""
+
+    entries: Mapping[str, Entry]
+    context_of: Callable[[ToolCall, int], ToolContext]
+
+    def entry(self, tool: str) -> Entry | None:
+        """The tool of that name."""
+        return self.entries.get(tool)
+
+    def context(self, draft: Draft) -> ToolContext:
+        """The context of the call that was staged."""
+        return self.context_of(ToolCall(id=draft.call_id, name=draft.tool, arguments=""), 0)
+
+
 class ScriptedSender(Sender):
-    """Notes that it delivered; completes a call into its own arguments, or fails as it is told to."""
+    """Notes that it delivered; completes a call into its own arguments, or fails as it is told to.
+
+    `delivers` is how its deliveries end.
+    """
+
+    delivers = DeliveryOutcome.SENT
 
     def __init__(self, spec: ToolSpec, ran: list[str], failure: str | None) -> None:
         super().__init__(spec)
@@ -172,10 +197,11 @@ class ScriptedSender(Sender):
     async def deliver(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:
-        """Sent, always."""
-        go_ahead(answer_within_seconds=600.0)
-        self._ran.append(ctx.call_id)
-        return Delivery(outcome=DeliveryOutcome.SENT, detail=delivery_key)
+        """As the test says; noted where it may have gone out."""
+        if self.delivers is not DeliveryOutcome.FAILED:
+            go_ahead(answer_within_seconds=600.0)
+            self._ran.append(ctx.call_id)
+        return Delivery(outcome=self.delivers, detail=delivery_key)
 
     async def verify(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
@@ -313,6 +339,12 @@ def make_bench(
             settings=settings.outbox,
             now=lambda: NOON,
             new_id=new_id,
+        ),
+        releaser=Releaser(
+            store=store,
+            desk=BenchDesk({entry.spec.name: entry for entry in entries}, context),
+            note=untold,
+            now=lambda: NOON,
         ),
         files=files,
         questions=service,
