@@ -226,10 +226,11 @@ def _spans(data: Sequence[Mapping[str, str]]) -> list[Span]:
 
 
 def _decision_spans(payload: Mapping[str, Any]) -> list[Span]:
-    """Only the reason is the owner's; what the draft said is the agent's, addresses included."""
+    """What the draft said is the agent's. The reason is the owner's, and makes nothing his: he may
+    repeat an address only to forbid it."""
     spans = []
     for each in payload["rejections"]:
         told = f"The owner rejected draft {each['draft']} ({each['summary']}), for this reason:"
         spans.append(Span(seq=0, origin=Origin.AGENT, text=told))
-        spans.append(Span(seq=0, origin=Origin.OWNER, text=each["reason"]))
+        spans.append(Span(seq=0, origin=Origin.VERDICT, text=each["reason"]))
     return spans

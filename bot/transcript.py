@@ -10,9 +10,10 @@ What the lines hold (`Event.data`):
   run-started       cause, attempt, door, present, mode    run-ended  stop_cause and the counts
 """
 
+import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from sqlmodel import Session, col, select
 
 from bot.tables import Event, EventKind, SessionRow
 from outbox.journal import Origin, ReadItem, Span, Store
+from outbox.leaves import texts
 from tools.contract import ToolCall
 from tools.output import strip_wrapper
 from tools.result import Item, ToolResult
@@ -149,8 +151,11 @@ class TranscriptText:
         """All text of the session with whose it is, oldest first; the instructions come first."""
         row = session.get(SessionRow, session_id)
         found = [] if row is None else [Span(seq=0, origin=Origin.CONFIGURED, text=row.system)]
+        taint = CLEAN
         for event in lines(session, session_id):
-            found.extend(_spans_of(event))
+            held = taint.is_untrusted  # by the time this line was written
+            found.extend(replace(span, after_others=held) for span in _spans_of(event))
+            taint = taint.merge(taint_from_json(event.taint))
         return found
 
     def items(self, session: Session, session_id: str, provider_id: str) -> Sequence[ReadItem]:
@@ -184,7 +189,9 @@ def _spans_of(event: Event) -> Iterator[Span]:
                     source=span["source"],
                 )
         case EventKind.ASSISTANT:
-            yield Span(seq=event.seq, origin=Origin.AGENT, text=event.data["text"])
+            calls = (_argument_text(call["arguments"]) for call in event.data["calls"])
+            for text in (event.data["reasoning"], event.data["text"], *calls):
+                yield Span(seq=event.seq, origin=Origin.AGENT, text=text)
         case EventKind.RESULT:
             yield Span(
                 seq=event.seq,
@@ -194,6 +201,15 @@ def _spans_of(event: Event) -> Iterator[Span]:
             )
         case _:
             return
+
+
+def _argument_text(arguments: str) -> str:
+    """What a call's arguments say, names of fields included; malformed ones as they were written."""
+    try:
+        said = texts(json.loads(arguments))
+        return "\n".join(piece for where, text in said for piece in (where, text))
+    except (ValueError, RecursionError):
+        return arguments
 
 
 def _origin_of_result(data: Mapping[str, Any]) -> Origin:

@@ -70,16 +70,22 @@ class Origin(StrEnum):
     THIRD_PARTY = "third-party"  # anybody else's: read, pasted, piped, answered by a tap
     PRIVATE = "private"  # the owner's own data, returned by a read that is not external
     AGENT = "agent"  # the model's words, and steward's
+    VERDICT = "verdict"  # the owner's, about something shown to him: why he rejected a draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
-    """A piece of text in the order it entered the session."""
+    """A piece of text in the order it entered the session.
+
+    `after_others`: the session held text of others by then, so what the agent says here may be
+    theirs in a spelling that nothing recognised.
+    """
 
     seq: int
     origin: Origin
     text: str
     source: str = ""  # which call or door, for people
+    after_others: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -150,11 +150,15 @@ def _possible_targets(subject: Subject) -> Iterator[tuple[str, str, Identifier |
 
 
 def _unowned_mark(path: str, identifier: Identifier, provenance: Provenance) -> Mark:
-    if provenance.standing(identifier) is Standing.THIRD_PARTY:
-        source = provenance.source(identifier) or "text that is not yours"
-        said = f"{identifier.value} first stood in third-party text ({source})"
-        return Mark(code=MarkCode.UNOWNED, text=said, path=path, source=source)
-    said = f"{identifier.value} stands in nothing you wrote and in no record you made"
+    match provenance.standing(identifier):
+        case Standing.THIRD_PARTY:
+            source = provenance.source(identifier) or "text that is not yours"
+            said = f"{identifier.value} first stood in third-party text ({source})"
+            return Mark(code=MarkCode.UNOWNED, text=said, path=path, source=source)
+        case Standing.AGENT:
+            said = f"{identifier.value} first came from the agent, after it read text of others"
+        case _:
+            said = f"{identifier.value} stands in nothing you asked for and in no record you made"
     return Mark(code=MarkCode.UNOWNED, text=said, path=path)
 
 

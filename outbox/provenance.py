@@ -2,6 +2,8 @@
 
 Why first: an address that a stranger's mail brought stays the stranger's, also after the owner
 typed it in an answer or a rejection, because the owner may only have copied what he was shown.
+The agent's own text counts as well once it has read a stranger: a mail that spells out an address
+in words says it to the model, and the model's plain spelling is all that can be compared.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +19,7 @@ class Standing(StrEnum):
 
     OWN = "own"
     THIRD_PARTY = "third-party"
+    AGENT = "agent"  # the agent named it first, after it had read text of others
     ELSEWHERE = "elsewhere"  # only in the agent's words or in what the owner's files hold
     NOWHERE = "nowhere"
 
@@ -35,7 +38,8 @@ class Vouched:
 
     `records`: contacts, mail sent without steward, drafts released in other sessions; they stand
     before everything. `released_here`: drafts released in this session; `typed`: newly typed in an
-    edit. Those two come late, so they do not outweigh third-party text of the session.
+    edit. Those two come late, so they do not outweigh what stood in third-party text of the session
+    or came from an agent that had read some.
     """
 
     records: frozenset[Identifier] = frozenset()
@@ -49,33 +53,38 @@ class Provenance:
 
     owner: Mapping[Identifier, Seen]
     third_party: Mapping[Identifier, Seen]
+    swayed: Mapping[Identifier, Seen]  # the agent's text after it had read others'
     elsewhere: Mapping[Identifier, Seen]
     vouched: Vouched = Vouched()
 
     def standing(self, identifier: Identifier) -> Standing:
         """Whose it is."""
-        if identifier in self.vouched.records:
+        if identifier in self.vouched.records or self._owner_was_first(identifier):
             return Standing.OWN
-        owner, stranger = self.owner.get(identifier), self.third_party.get(identifier)
-        if owner and (stranger is None or owner.position < stranger.position):
-            return Standing.OWN
-        if stranger:
+        if identifier in self.third_party:
             return Standing.THIRD_PARTY
+        if identifier in self.swayed:
+            return Standing.AGENT
         if identifier in self.vouched.released_here or identifier in self.vouched.typed:
             return Standing.OWN
         return Standing.ELSEWHERE if identifier in self.elsewhere else Standing.NOWHERE
 
+    def _owner_was_first(self, identifier: Identifier) -> bool:
+        owner = self.owner.get(identifier)
+        rivals = (self.third_party.get(identifier), self.swayed.get(identifier))
+        return owner is not None and all(
+            owner.position < rival.position for rival in rivals if rival is not None
+        )
+
     def source(self, identifier: Identifier) -> str:
         """The call or door that made it whose it is; "" where that is a record, or nobody knows."""
-        match self.standing(identifier):
-            case Standing.OWN:
-                seen = self.owner.get(identifier)
-            case Standing.THIRD_PARTY:
-                seen = self.third_party.get(identifier)
-            case Standing.ELSEWHERE:
-                seen = self.elsewhere.get(identifier)
-            case Standing.NOWHERE:
-                seen = None
+        where = {
+            Standing.OWN: self.owner,
+            Standing.THIRD_PARTY: self.third_party,
+            Standing.AGENT: self.swayed,
+            Standing.ELSEWHERE: self.elsewhere,
+        }
+        seen = where.get(self.standing(identifier), {}).get(identifier)
         return "" if seen is None else seen.source
 
 
@@ -83,6 +92,7 @@ def trace(spans: Sequence[Span], vouched: Vouched) -> Provenance:
     """The provenance of every identifier in a session's text, given oldest first."""
     owner: dict[Identifier, Seen] = {}
     third_party: dict[Identifier, Seen] = {}
+    swayed: dict[Identifier, Seen] = {}
     elsewhere: dict[Identifier, Seen] = {}
     for position, span in enumerate(spans):
         match span.origin:
@@ -90,12 +100,21 @@ def trace(spans: Sequence[Span], vouched: Vouched) -> Provenance:
                 kind = owner
             case Origin.THIRD_PARTY:
                 kind = third_party
-            case Origin.PRIVATE | Origin.AGENT:
+            case Origin.AGENT if span.after_others:
+                kind = swayed
+            case Origin.PRIVATE | Origin.AGENT | Origin.VERDICT:
                 kind = elsewhere
         seen = Seen(position=position, source=span.source)
-        for identifier in extract(span.text, rejoin=span.origin is Origin.THIRD_PARTY):
+        suspected = kind is third_party or kind is swayed
+        for identifier in extract(span.text, rejoin=suspected):
             kind.setdefault(identifier, seen)
-    return Provenance(owner=owner, third_party=third_party, elsewhere=elsewhere, vouched=vouched)
+    return Provenance(
+        owner=owner,
+        third_party=third_party,
+        swayed=swayed,
+        elsewhere=elsewhere,
+        vouched=vouched,
+    )
 
 
 def parse_all(texts: Iterable[str]) -> frozenset[Identifier]:

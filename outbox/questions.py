@@ -5,6 +5,7 @@ When other words come first its call is closed as still unanswered (`call_closed
 comes later as the owner's message.
 """
 
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,6 +16,7 @@ from sqlmodel import Session, col, select
 
 from outbox.errors import NotAllowed, NotFound, Stale
 from outbox.handles import Kind, find_by_handle
+from outbox.identifiers import extract
 from outbox.states import Decider
 from outbox.tables import Question, QuestionStatus
 from tools.result import ToolResult
@@ -195,6 +197,7 @@ def call_result(row: Question) -> ToolResult:
     """What the asking call is told: the answer word for word, or that there is none.
 
     A tapped (or repeated) option was worded by the model, so only other text is the owner's own.
+    What he names is compared as identifiers, because `desk@x` is the option `Desk@x`.
     """
     match row.status:
         case QuestionStatus.ANSWERED:
@@ -208,7 +211,19 @@ def call_result(row: Question) -> ToolResult:
 
 def answered(text: str, options: Sequence[str]) -> ToolResult:
     """An answer as a tool result, verbatim."""
-    return replace(ToolResult.ok(text), typed_by_owner=text not in options)
+    return replace(ToolResult.ok(text), typed_by_owner=not _repeats(text, options))
+
+
+def _repeats(text: str, options: Sequence[str]) -> bool:
+    """True for an option however it is spelled, and for words that name only what options named."""
+    if _spelling(text) in map(_spelling, options):
+        return True
+    named = set(extract(text))
+    return bool(named) and named <= {each for option in options for each in extract(option)}
+
+
+def _spelling(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 def warning(row: Question) -> str | None:

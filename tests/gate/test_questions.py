@@ -78,7 +78,7 @@ def close_calls(store: Database) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("said", "typed"),
-    [("tea", False), ("Neither, I am asleep", True), ("  tea  ", True)],
+    [("tea", False), ("Neither, I am asleep", True), ("  Tea  ", False)],
 )
 async def test_a_present_owners_answer_is_the_result_word_for_word(
     tmp_path: Path, said: str, typed: bool
@@ -385,7 +385,9 @@ def test_an_id_is_found_by_its_head_or_tail_and_ambiguity_is_an_error(store: Dat
         assert questions.find(session, "0abc").id == "0abc1111"
         assert questions.find(session, "2222").id == "0abd2222"
         assert questions.find(session, " 0ABD3333 ").id == "0abd3333"
-        with pytest.raises(Ambiguous, match="fits several questions: 0abd2222, 0abd3333; type more"):
+        with pytest.raises(
+            Ambiguous, match="fits several questions: 0abd2222, 0abd3333; type more"
+        ):
             questions.find(session, "0abd")
         for nothing in ("zzz", "", "%", "_abc", "0abc%"):
             with pytest.raises(NotFound):

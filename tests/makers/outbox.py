@@ -205,10 +205,14 @@ class Words:
     said: list[Span] = field(default_factory=list)
     read: list[ReadItem] = field(default_factory=list)
 
-    def add(self, origin: Origin, text: str, source: str = "") -> None:
+    def add(
+        self, origin: Origin, text: str, source: str = "", *, after_others: bool = False
+    ) -> None:
         """The next piece of text."""
         seq = len(self.said) + 1
-        self.said.append(Span(seq=seq, origin=origin, text=text, source=source))
+        self.said.append(
+            Span(seq=seq, origin=origin, text=text, source=source, after_others=after_others)
+        )
 
     def spans(self, session: Session, session_id: str) -> Sequence[Span]:
         return self.said

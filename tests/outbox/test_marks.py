@@ -1,6 +1,8 @@
 """Whose an identifier is, and which marks a draft carries because of it."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from makers.outbox import SHAPE, Records, Words, World, read_item
 from outbox.journal import Origin
@@ -85,6 +87,60 @@ def test_an_identifier_is_the_owners_where_his_words_had_it_first(pieces):
 def test_an_identifier_is_not_the_owners_otherwise(pieces, standing):
     """O16: what a stranger brought first stays the stranger's, also after the owner typed it."""
     assert told(*pieces).standing(ADA) is standing
+
+
+SWAYED = "the agent, once it had read others"
+KINDS = [Origin.OWNER, Origin.CONFIGURED, Origin.THIRD_PARTY, Origin.PRIVATE, Origin.AGENT, SWAYED]
+KINDS += [Origin.VERDICT]
+RIVALS = {Origin.THIRD_PARTY, SWAYED}
+
+
+@pytest.mark.parametrize(
+    ("order", "standing"),
+    [
+        ([SWAYED], Standing.AGENT),
+        ([SWAYED, Origin.OWNER], Standing.AGENT),
+        ([SWAYED, Origin.VERDICT], Standing.AGENT),
+        ([SWAYED, Origin.THIRD_PARTY, Origin.OWNER], Standing.THIRD_PARTY),
+        ([Origin.OWNER, SWAYED], Standing.OWN),
+        ([Origin.AGENT, Origin.OWNER, SWAYED], Standing.OWN),
+        ([Origin.VERDICT], Standing.ELSEWHERE),
+        ([Origin.VERDICT, Origin.OWNER], Standing.OWN),
+        ([Origin.VERDICT, SWAYED, Origin.OWNER], Standing.AGENT),
+    ],
+)
+def test_what_an_agent_named_after_it_read_a_stranger_is_not_owned_by_repetition(order, standing):
+    """O16: a mail that spells an address in words is heard by the model alone."""
+    assert in_order(order).standing(ADA) is standing
+
+
+@given(st.lists(st.sampled_from(KINDS), max_size=7))
+def test_an_identifier_is_owned_exactly_where_the_owner_asked_for_it_before_any_rival(order):
+    """O16: in every order of appearance."""
+    firsts = [kind for kind in order if kind in {Origin.OWNER, Origin.CONFIGURED} | RIVALS]
+    owned = bool(firsts) and firsts[0] not in RIVALS
+    assert (in_order(order).standing(ADA) is Standing.OWN) is owned
+
+
+@pytest.mark.parametrize("late", ["typed", "released_here"])
+def test_an_edit_comes_too_late_for_what_an_agent_named_after_it_read_a_stranger(late):
+    assert in_order([SWAYED], **{late: frozenset({ADA})}).standing(ADA) is Standing.AGENT
+
+
+def test_a_target_the_agent_named_after_it_read_a_stranger_says_so():
+    found = marks(in_order([SWAYED, Origin.OWNER]), to=["ada@example.org"], body="Hi")
+    (mark,) = found
+    assert mark.text == "ada@example.org first came from the agent, after it read text of others"
+    assert blocks_unread(found)
+
+
+def in_order(order, **vouched):
+    """A session in which each of these named the address after the other."""
+    words = Words()
+    for kind in order:
+        origin = Origin.AGENT if kind == SWAYED else kind
+        words.add(origin, "it is ada@example.org", after_others=kind == SWAYED)
+    return trace(words.said, Vouched(**vouched))
 
 
 def test_a_record_the_owner_made_outweighs_a_strangers_mail():

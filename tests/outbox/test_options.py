@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from outbox.options import are_numbered, listed, meant
+from outbox.questions import answered
 
 
 @pytest.mark.parametrize(
@@ -47,3 +48,22 @@ def test_a_number_chooses_exactly_where_it_is_shown(options: list[str]) -> None:
     for number, option in enumerate(options, start=1):
         assert shown[number - 1] == f"{number}. {option}"
         assert meant(str(number), options) == option
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        pytest.param("tea", False, id="tapped"),
+        pytest.param("  TEA ", False, id="in another case"),
+        pytest.param("Desk@x.example", False, id="its address in another case"),
+        pytest.param("yes, to <desk@X.example>, please", False, id="its address in other words"),
+        pytest.param("desk@x.example and eve@x.example", True, id="an address more"),
+        pytest.param("neither", True, id="other words"),
+        pytest.param("eve@x.example", True, id="another address"),
+    ],
+)
+def test_an_answer_that_only_repeats_an_option_is_not_the_owners_own(text: str, own: bool) -> None:
+    """O16: options are the model's, and are compared by whom they name."""
+    options = ["tea", "desk@x.example", "Ask ada@x.example"]
+    result = answered(text, options)
+    assert (result.text, result.typed_by_owner) == (text, own)
