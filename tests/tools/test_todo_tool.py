@@ -39,7 +39,7 @@ async def test_the_list_is_replaced_whole_and_shown(ctx, tmp_path):
 
 
 async def test_a_compaction_carries_the_list_word_for_word_and_an_empty_one_not_at_all(ctx):
-    """P8."""
+    """Its own state, for whoever shortens a conversation."""
     handler = built_in("todo").handler
     assert handler.carried_state(ctx) is None
     await run(ctx, items=STEPS)
