@@ -154,7 +154,7 @@ class TranscriptText:
         taint = CLEAN
         for event in lines(session, session_id):
             held = taint.is_untrusted  # by the time this line was written
-            found.extend(replace(span, after_others=held) for span in _spans_of(event))
+            found.extend(replace(span, after_others=held, at=event.at) for span in _spans_of(event))
             taint = taint.merge(taint_from_json(event.taint))
         return found
 

@@ -7,6 +7,7 @@ transaction. So the floor above implements these protocols and hands them in.
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
@@ -78,7 +79,7 @@ class Span:
     """A piece of text in the order it entered the session.
 
     `after_others`: the session held text of others by then, so what the agent says here may be
-    theirs in a spelling that nothing recognised.
+    theirs in a spelling that nothing recognised. `at` is when it was written down, if that is known.
     """
 
     seq: int
@@ -86,6 +87,7 @@ class Span:
     text: str
     source: str = ""  # which call or door, for people
     after_others: bool = False
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, col, select
@@ -32,10 +33,9 @@ class Judge:
     def provenance(self, session: Session, subject: Subject) -> Provenance:
         """Whose each identifier of the draft's session is."""
         named = {identifier for _, identifier in _named_in(subject)}
-        elsewhere, here = _released(session, named, subject.session_id)
         vouched = Vouched(
-            records=parse_all(self.records.identifiers()) | elsewhere,
-            released_here=here,
+            records=parse_all(self.records.identifiers()),
+            released=_released(session, named),
             typed=parse_all(subject.owner_typed),
         )
         return trace(self.text.spans(session, subject.session_id), vouched)
@@ -93,20 +93,18 @@ def _named_in(subject: Subject) -> Iterator[tuple[str, Identifier]]:
             yield path, identifier
 
 
-def _released(
-    session: Session, named: Iterable[Identifier], session_id: str
-) -> tuple[frozenset[Identifier], frozenset[Identifier]]:
-    """Which of them drafts went to: released in other sessions, and in this one only."""
+def _released(session: Session, named: Iterable[Identifier]) -> dict[Identifier, datetime]:
+    """To which of them drafts went, and when the owner first let one go."""
     wanted = [str(identifier) for identifier in named]
-    elsewhere: set[str] = set()
-    here: set[str] = set()
+    first: dict[Identifier, datetime] = {}
     for start in range(0, len(wanted), NAMES_AT_ONCE):
         some = wanted[start : start + NAMES_AT_ONCE]
         rows = session.exec(
-            select(ReleasedTo.identifier, ReleasedTo.session_id).where(
-                col(ReleasedTo.identifier).in_(some)
-            )
+            select(ReleasedTo.identifier, Draft.decided_at, Draft.updated_at)
+            .join(Draft, col(Draft.id) == col(ReleasedTo.draft_id))
+            .where(col(ReleasedTo.identifier).in_(some))
         )
-        for identifier, released_in in rows:
-            (here if released_in == session_id else elsewhere).add(identifier)
-    return parse_all(elsewhere), parse_all(here)
+        for text, decided_at, updated_at in rows:
+            identifier, at = Identifier.parse(text), decided_at or updated_at
+            first[identifier] = min(at, first.get(identifier, at))
+    return first

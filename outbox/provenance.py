@@ -7,7 +7,8 @@ in words says it to the model, and the model's plain spelling is all that can be
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 
 from outbox.identifiers import Identifier, extract
@@ -30,20 +31,22 @@ class Seen:
 
     position: int
     source: str
+    at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vouched:
     """Identifiers the owner vouched for outside of this session's words.
 
-    `records`: contacts, mail sent without steward, drafts released in other sessions; they stand
-    before everything. `released_here`: drafts released in this session; `typed`: newly typed in an
-    edit. Those two come late, so they do not outweigh what stood in third-party text of the session
-    or came from an agent that had read some.
+    `records`: contacts and mail sent without steward; they stand before everything. `released`:
+    when a draft first went to it, in any session; that counts from then on, so it does not outweigh
+    a stranger of this session, or an agent that had read one, who named it earlier or nobody knows
+    when: one careless release must not open the conversations where it was planted. `typed`: newly
+    typed in an edit, which comes after everything.
     """
 
     records: frozenset[Identifier] = frozenset()
-    released_here: frozenset[Identifier] = frozenset()
+    released: Mapping[Identifier, datetime] = field(default_factory=dict)
     typed: frozenset[Identifier] = frozenset()
 
 
@@ -61,20 +64,31 @@ class Provenance:
         """Whose it is."""
         if identifier in self.vouched.records or self._owner_was_first(identifier):
             return Standing.OWN
+        if self._was_released_first(identifier):
+            return Standing.OWN
         if identifier in self.third_party:
             return Standing.THIRD_PARTY
         if identifier in self.swayed:
             return Standing.AGENT
-        if identifier in self.vouched.released_here or identifier in self.vouched.typed:
+        if identifier in self.vouched.typed:
             return Standing.OWN
         return Standing.ELSEWHERE if identifier in self.elsewhere else Standing.NOWHERE
 
     def _owner_was_first(self, identifier: Identifier) -> bool:
         owner = self.owner.get(identifier)
-        rivals = (self.third_party.get(identifier), self.swayed.get(identifier))
         return owner is not None and all(
-            owner.position < rival.position for rival in rivals if rival is not None
+            owner.position < rival.position for rival in self._rivals(identifier)
         )
+
+    def _was_released_first(self, identifier: Identifier) -> bool:
+        released = self.vouched.released.get(identifier)
+        return released is not None and all(
+            rival.at is not None and released < rival.at for rival in self._rivals(identifier)
+        )
+
+    def _rivals(self, identifier: Identifier) -> list[Seen]:
+        rivals = (self.third_party.get(identifier), self.swayed.get(identifier))
+        return [rival for rival in rivals if rival is not None]
 
     def source(self, identifier: Identifier) -> str:
         """The call or door that made it whose it is; "" where that is a record, or nobody knows."""
@@ -104,7 +118,7 @@ def trace(spans: Sequence[Span], vouched: Vouched) -> Provenance:
                 kind = swayed
             case Origin.PRIVATE | Origin.AGENT | Origin.VERDICT:
                 kind = elsewhere
-        seen = Seen(position=position, source=span.source)
+        seen = Seen(position=position, source=span.source, at=span.at)
         suspected = kind is third_party or kind is swayed
         for identifier in extract(span.text, rejoin=suspected):
             kind.setdefault(identifier, seen)

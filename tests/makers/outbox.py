@@ -208,10 +208,16 @@ class Words:
     def add(
         self, origin: Origin, text: str, source: str = "", *, after_others: bool = False
     ) -> None:
-        """The next piece of text."""
-        seq = len(self.said) + 1
+        """The next piece of text, written down now."""
         self.said.append(
-            Span(seq=seq, origin=origin, text=text, source=source, after_others=after_others)
+            Span(
+                seq=len(self.said) + 1,
+                at=now(),
+                origin=origin,
+                text=text,
+                source=source,
+                after_others=after_others,
+            )
         )
 
     def spans(self, session: Session, session_id: str) -> Sequence[Span]:

@@ -1,5 +1,8 @@
 """Whose an identifier is, and which marks a draft carries because of it."""
 
+from dataclasses import replace
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -122,9 +125,22 @@ def test_an_identifier_is_owned_exactly_where_the_owner_asked_for_it_before_any_
     assert (in_order(order).standing(ADA) is Standing.OWN) is owned
 
 
-@pytest.mark.parametrize("late", ["typed", "released_here"])
+EARLY, LATE = datetime(2020, 1, 1, tzinfo=UTC), datetime(9999, 1, 1, tzinfo=UTC)
+TOO_LATE = {"typed": {"typed": frozenset({ADA})}, "released": {"released": {ADA: LATE}}}
+
+
+@pytest.mark.parametrize("late", TOO_LATE.values(), ids=TOO_LATE.keys())
 def test_an_edit_comes_too_late_for_what_an_agent_named_after_it_read_a_stranger(late):
-    assert in_order([SWAYED], **{late: frozenset({ADA})}).standing(ADA) is Standing.AGENT
+    assert in_order([SWAYED], **late).standing(ADA) is Standing.AGENT
+
+
+@pytest.mark.parametrize("kind", sorted(RIVALS))
+def test_a_release_before_anybody_else_named_the_address_is_a_record(kind):
+    """O16: where nobody knows when it was named, it was named first."""
+    released = {"released": {ADA: EARLY}}
+    assert in_order([kind], **released).standing(ADA) is Standing.OWN
+    undated = [replace(span, at=None) for span in in_order_words([kind]).said]
+    assert trace(undated, Vouched(**released)).standing(ADA) is not Standing.OWN
 
 
 def test_a_target_the_agent_named_after_it_read_a_stranger_says_so():
@@ -136,11 +152,15 @@ def test_a_target_the_agent_named_after_it_read_a_stranger_says_so():
 
 def in_order(order, **vouched):
     """A session in which each of these named the address after the other."""
+    return trace(in_order_words(order).said, Vouched(**vouched))
+
+
+def in_order_words(order):
     words = Words()
     for kind in order:
         origin = Origin.AGENT if kind == SWAYED else kind
         words.add(origin, "it is ada@example.org", after_others=kind == SWAYED)
-    return trace(words.said, Vouched(**vouched))
+    return words
 
 
 def test_a_record_the_owner_made_outweighs_a_strangers_mail():
@@ -148,12 +168,12 @@ def test_a_record_the_owner_made_outweighs_a_strangers_mail():
     assert told(stranger, records=frozenset({ADA})).standing(ADA) is Standing.OWN
 
 
-@pytest.mark.parametrize("late", ["typed", "released_here"])
-def test_an_edit_or_a_release_in_this_session_comes_too_late_for_what_a_stranger_brought(late):
+@pytest.mark.parametrize("late", TOO_LATE.values(), ids=TOO_LATE.keys())
+def test_an_edit_or_a_later_release_comes_too_late_for_what_a_stranger_brought(late):
     """O16."""
     stranger = (Origin.THIRD_PARTY, "ada@example.org")
-    assert told(stranger, **{late: frozenset({ADA})}).standing(ADA) is Standing.THIRD_PARTY
-    assert told(**{late: frozenset({ADA})}).standing(ADA) is Standing.OWN
+    assert told(stranger, **late).standing(ADA) is Standing.THIRD_PARTY
+    assert told(**late).standing(ADA) is Standing.OWN
 
 
 def marks(provenance, shape=SHAPE, taint=CLEAN, **args):

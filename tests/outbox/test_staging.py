@@ -192,13 +192,24 @@ async def test_kind_and_reach_come_from_configuration_and_session(world):
     assert draft.loopback_only
 
 
-async def test_a_recipient_released_to_in_another_session_is_the_owners_and_in_this_one_not(world):
-    """O16: a released draft is a record; within its own session it comes after the stranger."""
+@pytest.mark.parametrize("released_in", ["session-1", "session-2"])
+@pytest.mark.parametrize(
+    ("stranger_first", "expected"), [(True, ["unowned"]), (False, [])], ids=["after", "before"]
+)
+async def test_a_released_draft_is_a_record_from_then_on_and_not_before(
+    world, released_in, stranger_first, expected
+):
+    """O16: wherever it was released, a stranger who named the address earlier keeps it."""
 
-    world.words.add(Origin.THIRD_PARTY, "eve@evil.example", source="mail_recent in turn 1")
+    def stranger_writes():
+        world.words.add(Origin.THIRD_PARTY, "eve@evil.example", source="mail_recent in turn 1")
+
+    if stranger_first:
+        stranger_writes()
     args = {**a_draft().args, "to": ["Eve <eve@evil.example>"]}
-    for session_id, expected in (("session-1", ["unowned"]), ("session-2", [])):
-        released = world.put(args=args, session_id=session_id)
-        await world.releaser.approve(released.id, revision=1, decider=OWNER)
-        staged = await world.stage(to=["eve@evil.example"], subject=session_id)
-        assert [mark["code"] for mark in world.draft(staged.draft_id).marks] == expected
+    released = world.put(args=args, session_id=released_in)
+    await world.releaser.approve(released.id, revision=1, decider=OWNER)
+    if not stranger_first:
+        stranger_writes()
+    staged = await world.stage(to=["eve@evil.example"], subject="again")
+    assert [mark["code"] for mark in world.draft(staged.draft_id).marks] == expected
