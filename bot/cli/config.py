@@ -11,6 +11,7 @@ from typing import Any
 from bot.cli.asking import needs_owner
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import dim, print_json, say
+from bot.cli.words import add_action, add_json
 from bot.commands.configuration import (
     check_configuration,
     init_configuration,
@@ -23,15 +24,13 @@ from bot.settings import load_settings
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
-    acts = parser.add_subparsers(dest="act", metavar="ACT")
-    show = acts.add_parser("show", help="every setting as it is in force")
-    show.add_argument("--json", action="store_true")
-    acts.add_parser("path", help="where the configuration lies")
-    acts.add_parser("init", help="write one to begin with")
-    check = acts.add_parser("check", help="read it as a start would, and say what is wrong")
-    check.add_argument("--json", action="store_true")
-    secret = acts.add_parser("set-secret", help="store what keyring:NAME stands for")
-    secret.add_argument("name", metavar="NAME")
+    acts = parser.add_subparsers(dest="act", metavar="show|path|init|check|set-secret")
+    add_json(add_action(acts, "show", "every setting as it is in force"))
+    add_action(acts, "path", "where the configuration lies")
+    add_action(acts, "init", "write one to begin with")
+    add_json(add_action(acts, "check", "read it as a start would, and say what is wrong"))
+    secret = add_action(acts, "set-secret", "store what keyring:NAME stands for")
+    secret.add_argument("name", metavar="NAME", help="the NAME of keyring:NAME, e.g. mail.home")
     parser.set_defaults(act="show", json=False)
 
 

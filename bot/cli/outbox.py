@@ -9,6 +9,17 @@ from bot.cli.outbox_decide import approve, edit, reconcile, reject
 from bot.cli.outbox_review import review
 from bot.cli.output import loud, plain, print_json, say, table
 from bot.cli.review_text import print_review
+from bot.cli.words import (
+    ID_HELP,
+    PAGE,
+    Actions,
+    add_action,
+    add_id,
+    add_json,
+    add_page,
+    number,
+    tell_more,
+)
 from bot.commands.outbox import expire_drafts, list_drafts, settle_and_verify, show_draft
 from bot.wiring import House, open_house
 from outbox.tables import DraftStatus
@@ -18,43 +29,67 @@ Action = Callable[[House, argparse.Namespace], int]
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
-    parser.set_defaults(act=_list, status=None, limit=50, after=None, json=False)
+    parser.set_defaults(act=_list, status=None, limit=PAGE, after=None, json=False)
     actions = parser.add_subparsers(metavar="list|show|edit|review|approve|reject|reconcile")
-    listing = actions.add_parser("list", help="drafts, newest first")
-    listing.add_argument("--status", choices=[status.value for status in DraftStatus])
-    listing.add_argument("--limit", type=int, default=50, help="at most this many (up to 500)")
-    listing.add_argument("--after", metavar="ID", help="go on below this draft")
-    listing.add_argument("--json", action="store_true")
-    showing = actions.add_parser("show", help="one draft, exactly as it would go out")
-    showing.add_argument("id", help="the id, or an unambiguous head or tail of it")
-    showing.add_argument("--json", action="store_true")
+    listing = add_action(actions, "list", "drafts, newest first")
+    statuses = [status.value for status in DraftStatus]
+    listing.add_argument("--status", choices=statuses, help="only those (default: all)")
+    add_page(listing, "draft")
+    add_json(listing)
+    showing = add_action(actions, "show", "one draft, exactly as it would go out")
+    add_id(showing)
+    add_json(showing)
     showing.set_defaults(act=_show)
+    _configure_editing(add_action(actions, "edit", "change it; the original is kept beside it"))
+    walking = add_action(actions, "review", "walk through what is pending, one at a time")
+    walking.set_defaults(act=review)
     _configure_decisions(actions)
 
 
-def _configure_decisions(actions: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    editing = actions.add_parser("edit", help="change it; the original is kept beside it")
-    editing.add_argument("id")
+def _configure_editing(editing: argparse.ArgumentParser) -> None:
+    add_id(editing)
     form = editing.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="open all arguments, not the text alone")
-    form.add_argument("--body-file", metavar="F", help="take the text from a file (- is stdin)")
-    form.add_argument("--args-file", metavar="F", help="take all arguments, as JSON, from a file")
+    form.add_argument(
+        "--json", action="store_true", help="open all arguments in $EDITOR, not the text alone"
+    )
+    form.add_argument(
+        "--body-file", metavar="F", help="take the text from a file (- is standard input)"
+    )
+    form.add_argument(
+        "--args-file", metavar="F", help="take all arguments, as JSON, from a file (or -)"
+    )
+    editing.epilog = "Only what is typed in $EDITOR counts as your own words; a file's does not."
     editing.set_defaults(act=edit)
-    walking = actions.add_parser("review", help="walk through what is pending, one at a time")
-    walking.set_defaults(act=review)
-    approving = actions.add_parser("approve", help="send it, exactly as shown")
-    approving.add_argument("ids", nargs="+", metavar="ID")
-    approving.add_argument("--revision", type=int, metavar="N", help="only if it is still this one")
-    approving.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _configure_decisions(actions: Actions) -> None:
+    approving = add_action(actions, "approve", "send it, exactly as shown")
+    approving.add_argument("ids", nargs="+", metavar="ID", help=ID_HELP)
+    approving.add_argument(
+        "--revision", type=number(1), metavar="N", help="only if it is still this one"
+    )
+    approving.add_argument(
+        "--yes",
+        action="store_true",
+        help="do not ask; needs a terminal or [outbox] scripts = true, and of several drafts "
+        "skips those that go somewhere you never named",
+    )
     approving.set_defaults(act=approve)
-    rejecting = actions.add_parser("reject", help="do not send it, and tell the agent why")
-    rejecting.add_argument("ids", nargs="*", metavar="ID")
+    rejecting = add_action(actions, "reject", "do not send it, and tell the agent why")
+    rejecting.add_argument("ids", nargs="*", metavar="ID", help=ID_HELP)
     rejecting.add_argument("--all", action="store_true", help="every pending draft")
-    rejecting.add_argument("--reason", required=True, help="what the agent is told")
+    rejecting.add_argument("--reason", metavar="TEXT", required=True, help="what the agent is told")
     rejecting.set_defaults(act=reject)
-    settling = actions.add_parser("reconcile", help="say what became of an uncertain draft")
-    settling.add_argument("id")
-    settling.add_argument("--outcome", choices=["delivered", "not-delivered"], required=True)
+    settling = add_action(
+        actions, "reconcile", "say what became of an uncertain draft; nothing is sent"
+    )
+    add_id(settling)
+    settling.add_argument(
+        "--outcome",
+        choices=["delivered", "not-delivered"],
+        required=True,
+        help="what you found out; not-delivered makes it pending again",
+    )
     settling.add_argument("--evidence", metavar="TEXT", required=True, help="how you know")
     settling.set_defaults(act=reconcile)
 
@@ -95,8 +130,7 @@ def _list(house: House, args: argparse.Namespace) -> int:
         for row in rows
     ]
     print(table(cells, ("id", "status", "created", "marks", "to and subject")))
-    if len(rows) == args.limit:
-        say(f"more may follow: steward outbox list --after {rows[-1]['id']}")
+    tell_more("outbox", rows, args.limit)
     return DONE
 
 

@@ -12,6 +12,7 @@ from bot.cli.output import bold, dim, loud, plain, print_json, say, table
 from bot.cli.run import exit_code, tell_report
 from bot.cli.running import posture, stoppable, tell_at_start, terminal_door
 from bot.cli.watch import Silent, Watching
+from bot.cli.words import PAGE, add_action, add_id, add_json, add_page, tell_more
 from bot.commands.questions import (
     Answered,
     abandon_question,
@@ -29,26 +30,29 @@ from outbox.tables import Question
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
-    parser.set_defaults(action="list", all=False, limit=50, after=None, json=False)
+    parser.set_defaults(action="list", all=False, limit=PAGE, after=None, json=False)
     actions = parser.add_subparsers(dest="action", metavar="list|show|answer|abandon")
-    listing = actions.add_parser("list", help="open questions, newest first")
+    listing = add_action(actions, "list", "open questions, newest first")
     listing.add_argument("--all", action="store_true", help="answered and abandoned ones too")
-    listing.add_argument("--limit", type=int, default=50)
-    listing.add_argument("--after", metavar="ID", help="go on below this question")
-    listing.add_argument("--json", action="store_true")
-    showing = actions.add_parser("show", help="one question")
-    showing.add_argument("id")
-    showing.add_argument("--json", action="store_true")
-    answering = actions.add_parser("answer", help="answer it, and let the run go on")
-    answering.add_argument("id")
-    answering.add_argument("text", nargs="+", help="the answer, or the number of an option")
-    answering.add_argument("--yes", action="store_true", help="do not ask once more")
+    add_page(listing, "question")
+    add_json(listing)
+    showing = add_action(actions, "show", "one question, and what its conversation holds")
+    add_id(showing)
+    add_json(showing)
+    answering = add_action(actions, "answer", "answer it, and let the run go on")
+    add_id(answering)
+    answering.add_argument(
+        "text", nargs="+", metavar="TEXT", help="the answer, or the number of an option"
+    )
+    answering.add_argument(
+        "--yes", action="store_true", help="do not ask once more under the warning"
+    )
     answering.add_argument(
         "--unattended", action="store_true", help="go on as if nobody were at this terminal"
     )
-    answering.add_argument("--json", action="store_true", help="print the run's report as JSON")
-    abandoning = actions.add_parser("abandon", help="close it without an answer")
-    abandoning.add_argument("id")
+    add_json(answering, "print the run's report as JSON")
+    abandoning = add_action(actions, "abandon", "close it without an answer")
+    add_id(abandoning)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -78,6 +82,7 @@ def _list(house: House, args: argparse.Namespace) -> int:
             for row in rows
         ]
         print(table(cells, ("id", "status", "asked", "question")))
+        tell_more("questions", rows, args.limit)
     return DONE
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from bot.cli.exit_codes import DONE
 from bot.cli.output import bold, dim, loud, plain, print_json, table
+from bot.cli.words import PAGE, add_action, add_id, add_json, add_page, tell_more
 from bot.commands.sessions import list_sessions, show_session
 from bot.wiring import open_house
 
@@ -14,15 +15,14 @@ TOLD = {"prompt": "you", "steering": "you", "assistant": "agent", "nudge": "stew
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
-    parser.set_defaults(action="list", limit=50, after=None, json=False)
+    parser.set_defaults(action="list", limit=PAGE, after=None, json=False)
     actions = parser.add_subparsers(dest="action", metavar="list|show")
-    listing = actions.add_parser("list", help="newest first")
-    listing.add_argument("--limit", type=int, default=50)
-    listing.add_argument("--after", metavar="ID", help="go on below this session")
-    listing.add_argument("--json", action="store_true")
-    showing = actions.add_parser("show", help="one session, line by line")
-    showing.add_argument("id", help="the id, or an unambiguous head or tail of it")
-    showing.add_argument("--json", action="store_true")
+    listing = add_action(actions, "list", "conversations, newest first")
+    add_page(listing, "session")
+    add_json(listing)
+    showing = add_action(actions, "show", "one conversation, line by line")
+    add_id(showing)
+    add_json(showing)
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -46,6 +46,7 @@ def execute(args: argparse.Namespace) -> int:
             for r in rows
         ]
         print(table(cells, ("id", "created", "producer", "state", "title")))
+        tell_more("sessions", rows, args.limit)
     return DONE
 
 
