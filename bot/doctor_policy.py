@@ -39,7 +39,10 @@ def check_openness(subject: Subject) -> list[Finding]:
         return []
     outbox, security = subject.settings.outbox, subject.settings.security
     found = [
-        warn(f"{name} sends without the outbox", "take it out of [outbox] direct to review it")
+        warn(
+            f"{name} does not wait in the outbox: a yes in the run sends it",
+            "take it out of [outbox] direct to review it",
+        )
         for name in outbox.direct
     ]
     if security.trifecta is Trifecta.ALLOW:

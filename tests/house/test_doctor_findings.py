@@ -209,7 +209,7 @@ def test_what_the_owner_opened_is_listed_while_it_is_open(tmp_path: Path) -> Non
     warned = [text for check, text, _ in found(home, Level.WARN) if check in ("tools", "openness")]
     assert warned == [
         "outbox.tools names 'mial_send', which matches no tool",
-        "mail_send sends without the outbox",
+        "mail_send does not wait in the outbox: a yes in the run sends it",
         "the interlock is off: a stranger's text may steer a send",
         "programs may approve drafts (--yes without a terminal)",
     ]
