@@ -11,13 +11,13 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from urllib.parse import urlsplit
+from urllib.parse import unquote
 
+from outbox.spelled_links import LINK, SCHEME, links_as_meant, normal_form
 from outbox.visible import has_unseen, punycode_domain, without_unseen
 
 LOCAL_PART_LIMIT = 64  # RFC 5321, 4.5.3.1.1
 DOMAIN_LIMIT = 255
-LINK_LIMIT = 4096
 
 
 class IdentifierKind(StrEnum):
@@ -55,12 +55,17 @@ def extract(text: str, *, rejoin: bool = False) -> tuple[Identifier, ...]:
 
     Zero-width characters and soft hyphens do not divide one, compatibility forms (full-width
     letters) count as the plain ones, and defanged spellings (`hxxp`, `[.]`, `[at]`) count as
-    meant. With `rejoin` a link at the end of a line is also read together with the next line:
-    more than is there, which is right for text that is only suspected.
+    meant. A link is also found inside another one, percent-encoded, and in every spelling that
+    browsers mend (`https:/x.org`, `//x.org/a`). With `rejoin` a link at the end of a line is also
+    read together with the next line, and an address that is spelled out in words (`ada at x dot
+    org`) as meant: more than is there, which is right for text that is only suspected.
     """
     plain = _plain(text)
     found = dict.fromkeys(_addresses(plain))
-    for link in _links(plain, rejoin=rejoin):
+    found.update(dict.fromkeys(_mailto_links(plain)))
+    if rejoin:
+        found.update(dict.fromkeys(_spoken_addresses(plain)))
+    for link in links_as_meant(plain, rejoin=rejoin):
         found.update(dict.fromkeys(_link_and_host(link)))
     for pattern in _PATTERNS:
         found.update(dict.fromkeys(pattern.all_in(plain)))
@@ -81,10 +86,23 @@ def whole(text: str) -> Identifier | None:
         return None
     if "@" in bare and (address := _address(bare)):
         return address
-    if _SCHEME.match(bare):
-        links = list(_link_and_host(bare)) if _LINK.fullmatch(bare) else []
+    if SCHEME.match(bare):
+        links = list(_link_and_host(bare)) if LINK.fullmatch(bare) else []
         return links[0] if links else None
     return next((found for each in _PATTERNS if (found := each.exactly(bare))), None)
+
+
+def mailto_address(link: Identifier) -> Identifier | None:
+    """The address that a `mailto:` link writes to; None for another link."""
+    scheme, _, address = link.value.partition(":")
+    return Identifier(kind=IdentifierKind.ADDRESS, value=address) if scheme == "mailto" else None
+
+
+def host_and_parents(host: Identifier) -> Iterator[Identifier]:
+    """The host and every domain it lies in, the nearest first, none of a single label."""
+    labels = host.value.split(".")
+    for start in range(max(1, len(labels) - 1)):
+        yield Identifier(kind=IdentifierKind.HOST, value=".".join(labels[start:]))
 
 
 def link_host(link: Identifier) -> Identifier:
@@ -155,103 +173,38 @@ def _address(text: str) -> Identifier | None:
     return Identifier(kind=IdentifierKind.ADDRESS, value=value)
 
 
+_SPOKEN = re.compile(
+    r"(?<![\w.+-])([\w.+-]{1,64})\s{1,3}at\s{1,3}([\w-]{1,63}(?:(?:\s{1,3}dot\s{1,3}|\.)[\w-]{1,63}){1,8})",
+    re.IGNORECASE,
+)
+
+
+def _spoken_addresses(text: str) -> Iterator[Identifier]:
+    for match in _SPOKEN.finditer(text):
+        local = re.sub(r"\s+dot\s+", ".", match.group(1), flags=re.IGNORECASE)
+        domain = re.sub(r"\s+dot\s+", ".", match.group(2), flags=re.IGNORECASE)
+        if (address := _address(f"{local}@{domain}")) is not None:
+            yield address
+
+
 # --- links
 
-_SCHEME = re.compile(r"(?:https?|ftp):[/\\]{2}", re.IGNORECASE)
-_LINK = re.compile(
-    r"(?:https?|ftp):[/\\]{2}(?:[^\s<>\"\[\]{}|^`]*@)?(?:\[[0-9a-f:.]+\])?[^\s<>\"\[\]{}|^`]+"
-    r"|(?:https?|ftp):[/\\]{2}\[[0-9a-f:.]+\]",
-    re.IGNORECASE,
-)
-# A link without a scheme, as mail programs make them clickable. Endings that are also those of
-# common files count only with www or a path; the countries are matched as any two letters.
-_BARE_LINK = re.compile(
-    r"(?<![\w@./\\-])(?:www\.(?:[\w-]+\.)+\w{2,24}|(?:[\w-]+\.)+[^\W\d_]{2,24}(?=/)"
-    r"|(?:[\w-]+\.)+(?:com|net|org|info|biz|edu|gov|dev|app|xyz|online|site|shop|top|club|page|link"
-    r"|click|live|cloud|(?!(?:md|py|rs|sh|pl|ps|cc|so|js|ts|gz|db)\b)[a-z]{2}|xn--[\w-]+)\b(?![\w@-]))"
-    r"(?::\d+)?(?:[/?#][^\s<>\"\[\]{}|^`]*)?",
-    re.IGNORECASE,
-)
-_IN_ANGLES = re.compile(r"<[ \t]*((?:https?|ftp)://[^<>\"]{1,4096})>", re.IGNORECASE)
-_BROKEN_LINE = re.compile(r"[ \t]*\r?\n[ \t>|]*")
-_UNRESERVED = re.compile(r"%([0-9a-fA-F]{2})")
-_DEFAULT_PORTS = {"http": 80, "https": 443, "ftp": 21}
+_MAILTO = re.compile(r"mailto:([^\s<>\"|^`]{1,2048})", re.IGNORECASE)
 
 
-def _links(text: str, *, rejoin: bool) -> Iterator[str]:
-    for match in _IN_ANGLES.finditer(text):  # RFC 3986, appendix C: white space inside is ignored
-        yield re.sub(r"\s+", "", match.group(1))
-    for pattern in (_LINK, _BARE_LINK):
-        for match in pattern.finditer(text):
-            link = match.group()[:LINK_LIMIT]
-            yield _without_tail(link)
-            yield from _inner_links(link)
-            if rejoin:
-                yield from _rejoined(text, match)
-
-
-def _inner_links(link: str) -> Iterator[str]:
-    """A link may carry another one, as a redirect does."""
-    for inner in _SCHEME.finditer(link, 1):
-        yield _without_tail(link[inner.start() :])
-
-
-def _rejoined(text: str, match: re.Match[str]) -> Iterator[str]:
-    line_end = _BROKEN_LINE.match(text, match.end())
-    if line_end and (rest := re.compile(r"[^\s<>\"\[\]{}|^`]+").match(text, line_end.end())):
-        yield _without_tail(match.group() + rest.group())[:LINK_LIMIT]
-
-
-def _without_tail(link: str) -> str:
-    """Without the punctuation of the sentence round it; a bracket that was opened stays."""
-    while link:
-        last = link[-1]
-        if last in ".,;:!?'*_~\u2019\u201d\u00bb" or (
-            last == ")" and link.count(")") > link.count("(")
-        ):
-            link = link[:-1]
-        else:
-            break
-    return link
+def _mailto_links(text: str) -> Iterator[Identifier]:
+    """Each address of a `mailto:`, also those in its query, as itself and as a link (RFC 6068)."""
+    for match in _MAILTO.finditer(text):
+        for address in _addresses(re.sub(r"[?&,;]", " ", unquote(match.group(1)))):
+            yield address
+            yield Identifier(kind=IdentifierKind.LINK, value=f"mailto:{address.value}")
 
 
 def _link_and_host(text: str) -> Iterator[Identifier]:
-    link = _normal_link(text)
+    link = normal_form(text)
     if link is not None:
         yield (identifier := Identifier(kind=IdentifierKind.LINK, value=link))
         yield link_host(identifier)
-
-
-def _normal_link(text: str) -> str | None:
-    """Scheme and host in lower case and ASCII, no default port, needless escapes undone (RFC 3986, 6.2.2)."""
-    if not _SCHEME.match(text):
-        text = "https://" + text
-    scheme, _, rest = text.replace("\\", "/").partition("://")
-    scheme = scheme.lower()
-    try:
-        parts = urlsplit(f"{scheme}://{_decoded(rest)}")
-        host, port = parts.hostname or "", parts.port
-    except ValueError:  # not a port, or not an IPv6 address: no client opens it
-        return None
-    if not host:
-        return None
-    user = parts.netloc.rpartition("@")[0]
-    value = f"{scheme}://{user}@" if user else f"{scheme}://"
-    value += f"[{host}]" if ":" in host else punycode_domain(host)
-    if port is not None and port != _DEFAULT_PORTS.get(scheme):
-        value += f":{port}"
-    value += parts.path or "/"
-    value += f"?{parts.query}" if parts.query else ""
-    return value + (f"#{parts.fragment}" if parts.fragment else "")
-
-
-def _decoded(rest: str) -> str:
-    def decode(match: re.Match[str]) -> str:
-        char = chr(int(match.group(1), 16))
-        unreserved = char.isascii() and (char.isalnum() or char in "-._~")
-        return char if unreserved else match.group().upper()
-
-    return _UNRESERVED.sub(decode, rest)
 
 
 # --- phones, accounts, files, names of a chat

@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from outbox.identifiers import Identifier, IdentifierKind, extract, link_host, whole
+from outbox.identifiers import (
+    Identifier,
+    IdentifierKind,
+    extract,
+    host_and_parents,
+    link_host,
+    mailto_address,
+    whole,
+)
 from outbox.leaves import texts
 from outbox.provenance import Provenance, Standing
 from tools.contract import ReviewShape
@@ -175,14 +183,24 @@ def _link(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
 
 
 def _foreign_source(link: Identifier, provenance: Provenance) -> str | None:
-    """The third-party source of a link: of the very link, or of the host it leads to."""
-    standing = provenance.standing(link)
-    if standing is Standing.THIRD_PARTY:
-        return provenance.source(link)
-    host = link_host(link)
-    if standing is not Standing.OWN and provenance.standing(host) is Standing.THIRD_PARTY:
-        return provenance.source(host)
+    """The third-party source of a link: of the very link, or of the nearest domain that it leads to
+    and that somebody named."""
+    for named in _leads_to(link):
+        match provenance.standing(named):
+            case Standing.THIRD_PARTY:
+                return provenance.source(named)
+            case Standing.OWN:
+                return None
     return None
+
+
+def _leads_to(link: Identifier) -> Iterator[Identifier]:
+    yield link
+    address = mailto_address(link)
+    if address is not None:
+        yield address
+    else:
+        yield from host_and_parents(link_host(link))
 
 
 def _link_mark(path: str, foreign: Mapping[str, str]) -> Mark:

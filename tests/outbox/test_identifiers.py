@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from outbox.identifiers import Identifier, IdentifierKind, extract, link_host, whole
+from outbox.identifiers import (
+    Identifier,
+    IdentifierKind,
+    extract,
+    host_and_parents,
+    link_host,
+    whole,
+)
 from outbox.visible import punycode_domain
 
 SAME = {
@@ -46,6 +53,27 @@ SAME = {
     "link: only www": ("go to www.example.museum now", "https://www.example.museum/"),
     "link: markdown": ("[here](https://example.org/a)", "https://example.org/a"),
     "link: inside another": ("https://r.example/?u=https://example.org/a", "https://example.org/a"),
+    "link: inside another, encoded": (
+        "https://r.example/?u=https%3A%2F%2Fexample.org%2Fa&n=1",
+        "https://example.org/a",
+    ),
+    "link: inside another, encoded twice": (
+        "https://r.example/?u=https%253A%252F%252Fexample.org%252Fa",
+        "https://example.org/a",
+    ),
+    "link: inside another, without a scheme": (
+        "https://r.example/?u=%2F%2Fexample.org%2Fa",
+        "https://example.org/a",
+    ),
+    "link: scheme-relative": ("<img src='//example.org/a'>", "https://example.org/a'"),
+    "link: scheme-relative in a sentence": ("go to //example.org/a now", "https://example.org/a"),
+    "link: one slash": ("https:/example.org/a", "https://example.org/a"),
+    "link: three slashes": ("https:///example.org/a", "https://example.org/a"),
+    "link: no slash": ("https:example.org/a", "https://example.org/a"),
+    "link: web socket": ("WSS://Example.org:443/a", "wss://example.org/a"),
+    "link: mailto": ("MAILTO:Ada@Example.org?subject=Hi", "mailto:ada@example.org"),
+    "link: mailto, encoded": ("mailto:ada%40example.org", "mailto:ada@example.org"),
+    "address: in a mailto's query": ("mailto:?cc=ada%40example.org&x=1", "ada@example.org"),
     "link: backslashes": ("https:\\\\example.org\\a", "https://example.org/a"),
     "link: IPv6": ("http://[2001:DB8::1]:80/a", "http://[2001:db8::1]/a"),
     "phone: spaces": ("+47 22 33 44 55", "+4722334455"),
@@ -97,6 +125,8 @@ DIFFERENT = {
     "link: another scheme": ("http://x.org/a", "https://x.org/a"),
     "link: another port": ("https://x.org:8443/a", "https://x.org/a"),
     "link: user in front": ("https://x.org/", "https://x.org@evil.example/"),
+    "link: web socket or page": ("wss://x.org/a", "https://x.org/a"),
+    "link: mailto and page": ("mailto:ada@x.org", "https://x.org/"),
     "link: an escaped slash": ("https://x.org/a/b", "https://x.org/a%2Fb"),
     "link: prefix": ("https://x.org/a", "https://x.org/abc"),
     "phone: one digit more": ("+4722334455", "+47223344556"),
@@ -203,6 +233,30 @@ def test_a_link_broken_over_lines_is_found_where_it_is_suspected():
     assert "https://evil.example/a-very-long-path?x=1" not in {e.value for e in extract(text)}
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["ada AT x DOT org", "ada at x dot org", "write: ada at mail.x.org!", "ada at x.org"],
+)
+def test_an_address_spelled_out_in_words_is_found_where_it_is_suspected(text):
+    """O16"""
+    kinds = {each.kind for each in extract(text, rejoin=True)}
+    assert IdentifierKind.ADDRESS in kinds
+    assert IdentifierKind.ADDRESS not in {each.kind for each in extract(text)}
+
+
+@pytest.mark.parametrize(
+    ("host", "domains"),
+    [
+        ("a.b.x.org", ["a.b.x.org", "b.x.org", "x.org"]),
+        ("x.org", ["x.org"]),
+        ("localhost", ["localhost"]),
+    ],
+)
+def test_a_host_lies_in_its_domains(host, domains):
+    named = Identifier(kind=IdentifierKind.HOST, value=host)
+    assert [each.value for each in host_and_parents(named)] == domains
+
+
 def test_the_host_of_a_link_has_neither_user_nor_port():
     link = Identifier(kind=IdentifierKind.LINK, value="https://bank.example@evil.example:81/x?y#z")
     assert link_host(link).value == "evil.example"
@@ -211,6 +265,8 @@ def test_the_host_of_a_link_has_neither_user_nor_port():
 @pytest.mark.parametrize(
     "text",
     ["@" * 200_000, "a@" * 100_000, "a." * 150_000, "1 " * 150_000, "https://" * 30_000]
+    + ["mailto:" * 30_000, "https:" * 40_000, "//a.b" * 60_000, "a at b dot " * 20_000]
+    + ["https://a.b/?u=" + "%2Fhttps%3A" * 20_000, "a at " * 60_000]
     + ["aB3-" * 60_000, "[." * 100_000, "<https://" * 30_000, "NO93 " * 50_000, "=\n" * 100_000],
     ids=lambda text: text[:9],
 )

@@ -255,6 +255,41 @@ def test_another_link_to_a_strangers_host_is_marked_too():
 
 
 @pytest.mark.parametrize(
+    "body",
+    [
+        "https://pay.evil.example/x",
+        "//evil.example/x",
+        "https:/evil.example/x",
+        "wss://a.b.evil.example/x",
+        "https://r.example/?u=https%3A%2F%2Fpay.evil.example",
+        "[write](mailto:desk@evil.example?subject=yes)",
+        "mailto:desk%40evil.example",
+    ],
+)
+def test_a_link_that_leads_to_a_stranger_is_marked_however_it_is_spelled(body):
+    known = told((Origin.THIRD_PARTY, "https://evil.example/a or desk@evil.example"))
+    assert codes(marks(known, body=body)) == ["link"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "https://mine.evil.example/x",
+        "https://evil.example.org/x",
+        "mailto:ada@evil.example",
+        "evil",
+    ],
+    ids=["a domain the owner named", "another domain", "another address", "no link"],
+)
+def test_a_link_that_leads_to_no_stranger_is_not_marked(body):
+    known = told(
+        (Origin.OWNER, "mine.evil.example/a is mine"),
+        (Origin.THIRD_PARTY, "https://evil.example/a or desk@evil.example"),
+    )
+    assert marks(known, body=body) == ()
+
+
+@pytest.mark.parametrize(
     "pieces",
     [
         [(Origin.OWNER, "https://evil.example/a"), (Origin.THIRD_PARTY, "https://evil.example/a")],
