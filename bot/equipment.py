@@ -179,9 +179,17 @@ def session_jail(settings: Settings, workspace: str, session_id: str) -> tuple[J
         root=root,
         spill_dir=spill,
         scratch_root=root if is_own else None,
-        forbidden=(settings.home.root,),
+        forbidden=(settings.home.root, *own_files(settings)),
     )
     return jail, spill
+
+
+def own_files(settings: Settings) -> tuple[Path, ...]:
+    """Files of steward's own that no other name may lead to either, such as a hard link."""
+    home, database = settings.home, settings.database_path
+    beside = [database.with_name(database.name + suffix) for suffix in ("", "-wal", "-shm")]
+    secrets = home.secrets.iterdir() if home.secrets.is_dir() else ()
+    return (*settings.owned_files, *beside, home.generation_file, home.tour_marker, *secrets)
 
 
 def schemas(registry: Registry) -> tuple[ToolSchema, ...]:

@@ -25,7 +25,7 @@ from outbox.process import current_process, is_surely_dead
 from outbox.settings import BUILTIN_SENDERS, GateSettings, OutboxSettings, Trifecta
 from tools.contract import Phase
 from tools.ids import new_id
-from tools.registry import Entry, Registry, matches_any
+from tools.registry import Entry, Registry, unmatched
 
 if TYPE_CHECKING:
     from bot.equipment import Workbench
@@ -135,11 +135,7 @@ class House:
         """
         settings = self.outbox_settings
         known = [*self.registry.names, *BUILTIN_SENDERS]
-        dead = tuple(
-            pattern
-            for pattern in (*settings.tools, *settings.direct, *settings.publish)
-            if not any(matches_any(name, (pattern,)) for name in known)
-        )
+        dead = unmatched((*settings.tools, *settings.direct, *settings.publish), known)
         if dead and settings.strict:
             raise ConfigProblem(
                 f"{self.home.config}: [outbox] names {', '.join(dead)}, which matches no tool, and "

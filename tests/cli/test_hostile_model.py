@@ -105,6 +105,19 @@ def test_it_writes_nowhere_outside_its_workspace_and_each_refusal_says_why(
     assert not (world.home / "hooks").exists()
 
 
+def test_a_second_name_of_the_configuration_is_not_read_either(scripted: Scripted) -> None:
+    """P5: a hard link is the same file, whatever it is called."""
+    read = {"calls": [{"name": "fs_read", "arguments": {"path": "notes.toml"}}]}
+    world = scripted([read, DONE])
+    world.work.mkdir(parents=True, exist_ok=True)
+    (world.work / "notes.toml").hardlink_to(world.home / "config.toml")
+    report = world.steward("run", "Read the notes", "--json").json
+    shown = world.steward("sessions", "show", report["session"], "--json").json
+    (result,) = [each for each in shown["events"] if each["kind"] == "result"]
+    assert result["is_error"]
+    assert "base_url" not in result["text"]
+
+
 def test_a_note_it_wrote_while_tainted_is_still_untrusted_tomorrow(scripted: Scripted) -> None:
     """L31: by any tool, in a new session; `work trust` alone clears it."""
     note = {"calls": [{"name": "fs_write", "arguments": {"path": "note.md", "content": "hi"}}]}

@@ -97,7 +97,7 @@ class Going:
             observer=self.watcher,
             take_steering=self.take_steering,
             price=self._price,
-            redact=lambda text: (text.replace("SECRET", "[gone]"), 0),
+            redact=lambda text: (text.replace("SECRET", "[gone]"), text.count("SECRET")),
             clock=lambda: self.clock.pop(0) if len(self.clock) > 1 else self.clock[0],
         )
         return await run(self.conversation(), parts)
