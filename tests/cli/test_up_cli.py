@@ -80,7 +80,7 @@ def test_a_rejection_starts_one_unattended_run_that_hears_the_reason(
     assert len(prompts) == 2
     assert prompts[1]["text"].count("Ada is on leave") == 2
     assert "Nobody is present now" in prompts[1]["text"]
-    assert {"origin": "owner", "text": "Ada is on leave", "source": ""} in prompts[1]["spans"]
+    assert {"origin": "verdict", "text": "Ada is on leave", "source": ""} in prompts[1]["spans"]
 
 
 def test_the_run_in_flight_is_finished_before_it_goes_down(

@@ -53,6 +53,18 @@ def test_only_the_ticker_calls_the_run_it_was_handed() -> None:
     assert calls == ["self.run"]
 
 
+def test_every_question_that_decides_is_asked_in_one_place() -> None:
+    """`bot.cli.asking` forgets what was typed before it; the prompt of a chat keeps it."""
+    reads = {
+        module.name
+        for module in modules()
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and ast.unparse(node.func) in ("input", "sys.stdin.readline", "sys.stdin.fileno")
+    }
+    assert reads == {"bot.cli.asking", "bot.cli.chat"}
+
+
 def test_every_file_that_says_it_is_pure_is_held_to_it() -> None:
     """The list in pyproject.toml is the list of docstrings that begin with "Pure."."""
     listed = CONTRACTS["pure files know no database, network, system or clock"]["source_modules"]

@@ -231,7 +231,13 @@ def test_at_a_terminal_a_draft_is_shown_approved_and_the_question_answered(envir
                 ("Do you want to approve it?", "y"),
             ]
         )
-        terminal.answer([("Send exactly this? [y/N]", "y"), ("(Enter) ", ""), ("Do you want to answer it now?", "y")])
+        terminal.answer(
+            [
+                ("Send exactly this? [y/N]", "y"),
+                ("(Enter) ", ""),
+                ("Do you want to answer it now?", "y"),
+            ]
+        )
         terminal.answer([("Your answer: ", "2"), ("Give this answer? [y/N] ", "y")])
         terminal.expect("Go on with the ordinary commands:")
         assert terminal.end() == 0
