@@ -23,6 +23,8 @@ from sqlmodel import Session, col, select
 from bot.tables import Event, EventKind, SessionRow
 from outbox.journal import Origin, ReadItem, Span, Store
 from outbox.leaves import texts
+from outbox.source import drawn_text
+from outbox.tables import Draft
 from tools.contract import ToolCall
 from tools.output import strip_wrapper
 from tools.result import Item, ToolResult
@@ -152,9 +154,13 @@ class TranscriptText:
         row = session.get(SessionRow, session_id)
         found = [] if row is None else [Span(seq=0, origin=Origin.CONFIGURED, text=row.system)]
         taint = CLEAN
+        drafts = {draft.call_id: draft for draft in _drafts_of(session, session_id)}
         for event in lines(session, session_id):
             held = taint.is_untrusted  # by the time this line was written
             found.extend(replace(span, after_others=held, at=event.at) for span in _spans_of(event))
+            if event.kind is EventKind.RESULT and event.data["call_id"] in drafts:
+                drafted = _drafted(drafts[event.data["call_id"]])
+                found.extend(replace(span, seq=event.seq, at=event.at) for span in drafted)
             taint = taint.merge(taint_from_json(event.taint))
         return found
 
@@ -201,6 +207,23 @@ def _spans_of(event: Event) -> Iterator[Span]:
             )
         case _:
             return
+
+
+def _drafts_of(session: Session, session_id: str) -> Sequence[Draft]:
+    return session.exec(select(Draft).where(col(Draft.session_id) == session_id)).all()
+
+
+def _drafted(draft: Draft) -> Iterator[Span]:
+    """What a call became, which the owner is shown: the message that completion quoted, and words
+    that may be taken from it."""
+    yield from drawn_text(draft.tool, draft.replying_to, draft.created_at)
+    yield Span(
+        seq=0,
+        origin=Origin.AGENT,
+        text="\n".join(text for _, text in texts(draft.args_before)),
+        source=draft.tool,
+        after_others=taint_from_json(draft.taint).is_untrusted,
+    )
 
 
 def _argument_text(arguments: str) -> str:

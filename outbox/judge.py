@@ -12,6 +12,7 @@ from outbox.journal import OwnerRecords, SessionText
 from outbox.leaves import texts
 from outbox.marks import Mark, Subject, find_marks
 from outbox.provenance import Provenance, Vouched, parse_all, trace
+from outbox.source import drawn_text
 from outbox.tables import Draft, ReleasedTo
 from tools.contract import ReviewShape
 from tools.taint import taint_from_json
@@ -38,7 +39,8 @@ class Judge:
             released=_released(session, named),
             typed=parse_all(subject.owner_typed),
         )
-        return trace(self.text.spans(session, subject.session_id), vouched)
+        said = self.text.spans(session, subject.session_id)
+        return trace((*said, *subject.drawn), vouched)
 
     def arguments(self, session: Session, subject: Subject) -> list[dict[str, Any]]:
         """For each identifier in the arguments `{path, kind, value, standing, source}`."""
@@ -64,6 +66,7 @@ def subject_of(draft: Draft, shape: ReviewShape) -> Subject:
         shape=shape,
         taint=taint_from_json(draft.taint),
         owner_typed=tuple(draft.owner_typed),
+        drawn=drawn_text(draft.tool, draft.replying_to, draft.created_at),
     )
 
 

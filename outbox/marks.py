@@ -18,6 +18,7 @@ from outbox.identifiers import (
     mailto_address,
     whole,
 )
+from outbox.journal import Span
 from outbox.leaves import texts
 from outbox.provenance import Provenance, Standing
 from tools.contract import ReviewShape
@@ -66,13 +67,14 @@ class Mark:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """What of a draft is judged."""
+    """What of a draft is judged. `drawn`: text of others that completing it put into it."""
 
     session_id: str
     args: Mapping[str, Any]
     shape: ReviewShape
     taint: Taint
     owner_typed: tuple[str, ...] = ()
+    drawn: tuple[Span, ...] = ()
 
 
 def marks_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Mark, ...]:

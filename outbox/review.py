@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from outbox.identifiers import IdentifierKind, extract, whole
 from outbox.leaves import texts
 from outbox.marks import SHOWN_ONLY, Mark, marks_from_json
+from outbox.source import read_when_drafting
 from outbox.summary import address_first
 from outbox.visible import CLOSE, OPEN, block, visible
 from tools.contract import ReviewShape
@@ -241,10 +242,12 @@ def _answering(source: Mapping[str, Any] | None) -> Iterator[str]:
             "this conversation read has that id."
         )
     else:
-        yield (
-            f"It answers this third-party text ({visible(source['tool'])}): "
-            f"{visible(source['title'])}"
+        who = (
+            "read when drafting, never by the agent"
+            if read_when_drafting(source)
+            else source["tool"]
         )
+        yield f"It answers this third-party text ({visible(who)}): {visible(source['title'])}"
         yield from block(source["text"])
         if source["cut_characters"]:
             yield f"  {OPEN}{source['cut_characters']} more characters not kept{CLOSE}"

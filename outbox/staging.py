@@ -22,7 +22,7 @@ from outbox.judge import Judge
 from outbox.leaves import refuse_unkeepable
 from outbox.marks import Subject
 from outbox.settings import OutboxSettings
-from outbox.source import find_source
+from outbox.source import Answering, drawn_text, find_source
 from outbox.states import Step, move
 from outbox.summary import summarise
 from outbox.tables import Draft, DraftKind, DraftStatus
@@ -33,7 +33,7 @@ from tools.errors import ToolsError
 from tools.ids import NewId
 from tools.registry import matches_any
 from tools.result import ToolResult
-from tools.taint import CLEAN
+from tools.taint import CLEAN, Source, Taint
 
 _UNSETTLED = (DraftStatus.PENDING, DraftStatus.SENDING, DraftStatus.UNCERTAIN)
 
@@ -111,12 +111,20 @@ class Stager:
     def _draft(self, prepared: Prepared, facts: SessionFacts, completed: Completed) -> Draft:
         """The row, judged outside of the transaction that will write it, because that locks."""
         spec, args, now = prepared.entry.spec, dict(completed.args), self.now()
-        subject = Subject(session_id=facts.id, args=args, shape=spec.review, taint=prepared.taint)
+        taint = prepared.taint.merge(_drawn_taint(prepared, completed))
+        answering = Answering(
+            tool=spec.name, shape=spec.review, arguments=prepared.arguments, completed=completed
+        )
         with self.store.read() as session:
-            marks = self.judge.marks(session, subject)
-            replying_to = find_source(
-                session, self.judge.text, facts.id, spec.review, args, prepared.arguments
+            replying_to = find_source(session, self.judge.text, facts.id, answering)
+            subject = Subject(
+                session_id=facts.id,
+                args=args,
+                shape=spec.review,
+                taint=taint,
+                drawn=drawn_text(spec.name, replying_to, now),
             )
+            marks = self.judge.marks(session, subject)
         published = matches_any(spec.name, self.settings.publish)
         return Draft(
             id=self.new_id(now),
@@ -133,7 +141,7 @@ class Stager:
             producer=facts.producer,
             call_id=prepared.call.id,
             root=str(facts.root),
-            taint=prepared.taint.as_json(),
+            taint=taint.as_json(),
             marks=[mark.as_json() for mark in marks],
             replying_to=replying_to,
             delivery_key=completed.delivery_key,
@@ -173,6 +181,21 @@ class Stager:
             journal.call_finished(session, prepared.call, result, CLEAN)
             session.flush()
             return Staged(draft_id=draft.id, result=result)
+
+
+def _drawn_taint(prepared: Prepared, completed: Completed) -> Taint:
+    """What completion brought into the draft.
+
+    Into the draft only: the model is told the draft's id and never sees a word of what was drawn,
+    so the conversation is as it was (each staged call brings `CLEAN`).
+    """
+    name, turn = prepared.entry.spec.name, prepared.ctx.turn
+    private = [each.what for each in completed.drawn if each.private]
+    untrusted = [each.what for each in completed.drawn if each.untrusted]
+    return Taint(
+        private=tuple(Source(tool=name, turn=turn, what=what) for what in private),
+        untrusted=tuple(Source(tool=name, turn=turn, what=what) for what in untrusted),
+    )
 
 
 def fingerprint(tool: str, arguments: Mapping[str, Any]) -> str:

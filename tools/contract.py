@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel
 
-from tools.result import ToolResult
+from tools.result import Item, ToolResult
 
 
 class Egress(StrEnum):
@@ -280,6 +280,20 @@ class Tool(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Drawn:
+    """What completing a call put into a draft by itself, so that no model has seen it.
+
+    `what` says it in a few words of steward's and of the call (`quoted <id>`), never in words of
+    what was drawn. `item`: the message that the draft answers.
+    """
+
+    what: str
+    private: bool
+    untrusted: bool
+    item: Item | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Completed:
     """A sender call with everything resolved, so that release computes nothing.
 
@@ -290,6 +304,7 @@ class Completed:
 
     args: Mapping[str, Any]
     delivery_key: str
+    drawn: tuple[Drawn, ...] = ()
 
 
 class DeliveryOutcome(StrEnum):
@@ -357,6 +372,13 @@ class Sender(Tool):
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
     ) -> Verification:
         """Ask the destination whether this key arrived."""
+
+    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Nothing happens if this, perhaps edited since, could be delivered as it stands.
+
+        Raises: CompletionError naming what is wrong, in words for the owner.
+        """
+        del completed, ctx
 
     def loopback_only(self, completed: Mapping[str, Any], ctx: ToolContext) -> bool:
         """True where a delivery of this cannot leave the machine."""

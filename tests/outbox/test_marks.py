@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from makers.outbox import SHAPE, Records, Words, World, read_item
+from makers.outbox import SHAPE, Records, Words, World, now, read_item
 from outbox.journal import Origin
 from outbox.judge import Judge
 from outbox.marks import (
@@ -20,8 +20,9 @@ from outbox.marks import (
     needs_confirmation,
 )
 from outbox.provenance import Standing, Vouched, parse_all, trace
-from outbox.source import SOURCE_TEXT_LIMIT, find_source
-from tools.contract import ReviewShape
+from outbox.source import SOURCE_TEXT_LIMIT, Answering, drawn_text, find_source
+from tools.contract import Completed, Drawn, ReviewShape
+from tools.result import Item
 from tools.taint import CLEAN, UNKNOWN, Source, Taint
 
 ADA = next(iter(parse_all(["address:ada@example.org"])))
@@ -375,8 +376,10 @@ def test_every_mark_there_is_was_judged_above():
 # --- the message being answered
 
 
-def source(words, **args):
-    return find_source(None, words, "s", SHAPE, args)  # this SessionText asks no database
+def source(words, *, drawn=(), arguments=None, **args):
+    made = Completed(args=args, delivery_key="k", drawn=drawn)
+    call = Answering(tool="post_send", shape=SHAPE, arguments=arguments or {}, completed=made)
+    return find_source(None, words, "s", call)  # this SessionText asks no database
 
 
 def test_the_source_is_the_newest_read_of_that_very_message():
@@ -424,8 +427,49 @@ def test_a_long_source_is_bounded_and_says_how_much_is_missing():
 
 def test_where_the_completed_call_does_not_name_its_source_the_models_words_do():
     words = Words(read=[read_item("<a@x>", "text")])
-    found = find_source(None, words, "s", SHAPE, {"to": []}, {"in_reply_to": "<a@x>"})
+    found = source(words, to=[], arguments={"in_reply_to": "<a@x>"})
     assert found["state"] == "found"
+
+
+QUOTED = Drawn(
+    what="quoted <a@x>",
+    private=True,
+    untrusted=True,
+    item=Item(provider_id="<a@x>", title="Mal: Plan", text="see https://evil.example/a"),
+)
+
+
+def test_a_message_that_only_the_completion_read_is_the_source():
+    """O10: as it was when the draft was made."""
+    found = source(Words(), drawn=(QUOTED,), in_reply_to="<a@x>")
+    assert (found["state"], found["text"]) == ("found", "see https://evil.example/a")
+    assert (found["seq"], found["tool"]) == (None, "post_send")
+    assert "quoted" not in found
+
+
+def test_what_the_agent_saw_of_the_source_is_shown_and_what_is_quoted_is_kept_beside_it():
+    """O10: a snippet was read, the whole message is quoted."""
+    words = Words(read=[read_item("<a@x>", "see...", seq=3)])
+    found = source(words, drawn=(QUOTED,), in_reply_to="<a@x>")
+    assert (found["text"], found["seq"], found["quoted"]) == ("see...", 3, QUOTED.item.text)
+
+
+@pytest.mark.parametrize("read", [[], [read_item("<a@x>", "see...")]], ids=["unread", "snippet"])
+def test_the_quoted_text_is_a_strangers(read):
+    (span,) = drawn_text(
+        "post_send", source(Words(read=read), drawn=(QUOTED,), in_reply_to="<a@x>")
+    )
+    assert (span.origin, span.text) == (Origin.THIRD_PARTY, QUOTED.item.text)
+    assert span.source == "post_send (quoted <a@x>)"
+
+
+@pytest.mark.parametrize(
+    "replying_to",
+    [None, {"state": "gone", "provider_id": "<a@x>"}, source(Words(read=[read_item("a", "b")]), in_reply_to="a")],
+    ids=["no reply", "gone", "only the agent read it"],
+)  # fmt: skip
+def test_what_completion_did_not_read_it_did_not_bring(replying_to):
+    assert drawn_text("post_send", replying_to, now()) == ()
 
 
 def test_a_judge_names_whose_each_identifier_is(tmp_path):
