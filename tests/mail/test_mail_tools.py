@@ -65,8 +65,8 @@ def test_every_reader_takes_data_in_and_every_sender_is_stageable() -> None:
         sends = spec.name in {"mail_send", "mail_reply"}
         assert spec.stageable is sends
         assert spec.read_only is not sends
-        assert spec.capabilities.private_data is not sends
-        assert spec.capabilities.untrusted_input is not sends
+        assert spec.capabilities.private_data
+        assert spec.capabilities.untrusted_input
         assert isinstance(entry.handler, Sender) is sends
 
 
@@ -478,9 +478,6 @@ async def test_what_cannot_be_completed_says_what_to_change(
     with pytest.raises(CompletionError) as refused:
         await complete(name, ctx, arguments)
     assert said in str(refused.value)
-    result = await call(name, ctx, arguments)
-    assert result.is_error
-    assert said in result.text
 
 
 async def test_a_swapped_link_is_not_attached(tmp_path: Path) -> None:

@@ -457,7 +457,7 @@ def test_what_the_agent_saw_of_the_source_is_shown_and_what_is_quoted_is_kept_be
 @pytest.mark.parametrize("read", [[], [read_item("<a@x>", "see...")]], ids=["unread", "snippet"])
 def test_the_quoted_text_is_a_strangers(read):
     (span,) = drawn_text(
-        "post_send", source(Words(read=read), drawn=(QUOTED,), in_reply_to="<a@x>")
+        "post_send", source(Words(read=read), drawn=(QUOTED,), in_reply_to="<a@x>"), now()
     )
     assert (span.origin, span.text) == (Origin.THIRD_PARTY, QUOTED.item.text)
     assert span.source == "post_send (quoted <a@x>)"

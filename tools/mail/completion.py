@@ -1,17 +1,19 @@
 """Completing a mail: every argument of a call resolved into what a reviewer reads and delivery sends."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from mimetypes import MimeTypes
 from typing import Any
 
-from tools.blobs import BlobStore
-from tools.contract import Completed, CompletionError, PathJail
+from pydantic import ValidationError
+
+from tools.blobs import BlobError, BlobStore
+from tools.contract import Completed, CompletionError, Drawn, FileTaint, PathJail
 from tools.errors import JailError
 from tools.ids import new_id
-from tools.mail import reader
+from tools.mail import listing, reader
 from tools.mail.addresses import Address, AddressError, checked_address
 from tools.mail.addressing import (
     MAX_RECIPIENTS,
@@ -34,7 +36,10 @@ from tools.mail.parameters import safe_filename
 from tools.mail.parse import MailMessage
 from tools.mail.reader import Found
 from tools.mail.settings import Mail, MailAccount
+from tools.mail.stored import MAX_MESSAGE_BYTES
+from tools.result import Item
 
+DESCRIBED_CHARACTERS = 80
 MAX_ATTACHED_BYTES = 25 * 1024 * 1024  # what the large providers still take once it is base64
 
 _TYPES = MimeTypes()
@@ -48,6 +53,7 @@ class Desk:
     mail: Mail
     blobs: BlobStore
     jail: PathJail
+    file_taint: FileTaint
     now: datetime
 
 
@@ -66,7 +72,11 @@ def complete_send(args: SendArgs, desk: Desk) -> Completed:
         body=_body(args.body),
         attachments=_attach(args.attachments, desk),
     )
-    return _completed(staged, account, desk.now)
+    drawn = _drawn_from_files(args.attachments, desk)
+    try:
+        return _completed(staged, account, desk.now, drawn)
+    except (AddressError, HeaderError) as error:
+        raise CompletionError(f"the mail cannot be written: {error}") from error
 
 
 def complete_reply(args: ReplyArgs, desk: Desk) -> Completed:
@@ -101,7 +111,51 @@ def complete_reply(args: ReplyArgs, desk: Desk) -> Completed:
         message_id=bracketed(args.message_id),
         **_chain(message),
     )
-    return _completed(staged, account, desk.now)
+    drawn = (_quoted(args, found, message), *_drawn_from_files(args.attachments, desk))
+    try:
+        return _completed(staged, account, desk.now, drawn)
+    except (AddressError, HeaderError):  # its text may quote the message, and the model reads this
+        raise CompletionError(
+            "an answer to that message cannot be written as a mail; write to a person with mail_send"
+        ) from None
+
+
+def _quoted(args: ReplyArgs, found: Found, message: MailMessage) -> Drawn:
+    """The answered message as a reader of the mailbox would have returned it."""
+    identifier = bracketed(args.message_id)
+    place = listing.Place(
+        number=1,
+        of=1,
+        account=found.account,
+        folder=found.stored.folder,
+        shown_id=identifier,
+        size_bytes=found.stored.size_bytes,
+        read_bytes=min(MAX_MESSAGE_BYTES, found.stored.size_bytes),
+    )
+    item = Item(
+        provider_id=identifier,
+        title=listing.title(message.head),
+        text=listing.whole(message.head, message, place),
+    )
+    return Drawn(what=_short(f"quoted {identifier}"), private=True, untrusted=True, item=item)
+
+
+def _drawn_from_files(paths: Sequence[str], desk: Desk) -> tuple[Drawn, ...]:
+    """A workspace file is the owner's private data, perhaps with words of others in it."""
+    return tuple(
+        Drawn(
+            what=_short(f"attached {path}"),
+            private=True,
+            untrusted=desk.file_taint.is_untrusted(desk.jail.resolve(path)),
+        )
+        for path in dict.fromkeys(paths)
+    )
+
+
+def _short(what: str) -> str:
+    return (
+        what if len(what) <= DESCRIBED_CHARACTERS else f"{what[: DESCRIBED_CHARACTERS - 1]}\u2026"
+    )
 
 
 def _chain(message: MailMessage) -> dict[str, Any]:
@@ -237,16 +291,61 @@ def _source(mail: Mail, args: ReplyArgs) -> Found:
     )
 
 
-def _completed(staged: StagedMail, account: MailAccount, now: datetime) -> Completed:
-    """The arguments as JSON, and the Message-ID that names this mail for ever."""
+def _completed(
+    staged: StagedMail, account: MailAccount, now: datetime, drawn: tuple[Drawn, ...]
+) -> Completed:
+    """The arguments as JSON, and the Message-ID that names this mail for ever.
+
+    Raises: AddressError, HeaderError: a draft that could not be composed must not wait for the owner.
+    """
     domain = checked_address(account.address).rpartition("@")[2]
     key = f"<{new_id(now)}.{secrets.token_hex(6)}@{domain}>"
-    empty = [
+    refuse_unwritable(staged, key, now)
+    args = staged.model_dump(by_alias=True, mode="json")
+    return Completed(args=args, delivery_key=key, drawn=drawn)
+
+
+def check_mail(completed: Mapping[str, Any], mail: Mail, blobs: BlobStore, now: datetime) -> None:
+    """Nothing happens if this mail could be composed and handed to its account's server.
+
+    Raises: CompletionError naming the field, in words for the owner.
+    """
+    try:
+        staged = StagedMail.model_validate(completed)
+        sending_account(mail, staged.account)
+        for file in staged.attachments:
+            _check_blob(file, blobs)
+        if wire_body(staged.body).rstrip("\n") != staged.body.rstrip("\n"):
+            raise CompletionError(
+                "body: a carriage return stands in it; end lines with a line feed"
+            )
+        _body(staged.body)
+        refuse_unwritable(staged, "<check@steward.invalid>", now)
+    except ValidationError as error:
+        where = ".".join(str(step) for step in error.errors()[0]["loc"])
+        raise CompletionError(f"the field {where} is not valid") from None
+    except (AddressError, HeaderError) as error:
+        raise CompletionError(str(error)) from error
+
+
+def _check_blob(file: AttachedFile, blobs: BlobStore) -> None:
+    try:
+        size = blobs.path(file.sha256).stat().st_size
+    except (BlobError, OSError):
+        raise CompletionError(
+            f"attachments: steward keeps no file with the sha256 {file.sha256}"
+        ) from None
+    if size != file.size_bytes:
+        raise CompletionError(
+            f"attachments: the file with the sha256 {file.sha256} has {size} bytes, "
+            f"not {file.size_bytes}"
+        )
+
+
+def refuse_unwritable(staged: StagedMail, key: str, now: datetime) -> None:
+    """Nothing happens if its headers can be written. Raises: AddressError, HeaderError."""
+    empty = tuple(
         AttachedBytes(name=file.name, media_type=file.media_type, data=b"")
         for file in staged.attachments
-    ]
-    try:  # a draft that could not be composed must not wait for the owner
-        compose(outgoing_of(staged, tuple(empty))[0], message_id=key, date=now)
-    except (AddressError, HeaderError) as error:
-        raise CompletionError(f"the mail cannot be written: {error}") from error
-    return Completed(args=staged.model_dump(by_alias=True, mode="json"), delivery_key=key)
+    )
+    compose(outgoing_of(staged, empty)[0], message_id=key, date=now)

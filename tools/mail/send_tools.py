@@ -1,13 +1,15 @@
 """The tools that send mail: completed when they are called, delivered when the owner released them."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from pydantic import ValidationError
 
 from tools.blobs import BlobError, BlobStore
 from tools.contract import (
+    Capabilities,
     Completed,
     Delivery,
     DeliveryOutcome,
@@ -19,7 +21,7 @@ from tools.contract import (
 from tools.mail import sent_mail
 from tools.mail.addresses import AddressError
 from tools.mail.args import AttachedFile, ReplyArgs, SendArgs, StagedMail
-from tools.mail.completion import Desk, complete_reply, complete_send
+from tools.mail.completion import Desk, check_mail, complete_reply, complete_send
 from tools.mail.compose import AttachedBytes, compose
 from tools.mail.header_lines import HeaderError
 from tools.mail.outgoing import outgoing_of
@@ -30,9 +32,17 @@ from tools.mail.smtp import Envelope, submit
 class MailSend(Sender):
     """Sends a new mail."""
 
+    def capabilities_of(self, args: SendArgs, ctx: ToolContext) -> Capabilities:
+        """What is attached comes from private files, and perhaps from others; else neither."""
+        return of_what_is_attached(self.spec.capabilities, args.attachments, ctx)
+
     async def complete(self, args: SendArgs, ctx: ToolContext) -> Completed:
         """Account, recipients, subject, body and the attachments' bytes. Raises: CompletionError."""
         return await asyncio.to_thread(complete_send, args, _desk(ctx))
+
+    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Account, addresses, headers, body and attachments. Raises: CompletionError."""
+        check_mail(completed, ctx.need("mail", Mail), ctx.need("blobs", BlobStore), ctx.now())
 
     async def deliver(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
@@ -54,9 +64,17 @@ class MailSend(Sender):
 class MailReply(Sender):
     """Answers a message."""
 
+    def capabilities_of(self, args: ReplyArgs, ctx: ToolContext) -> Capabilities:
+        """What is attached comes from private files, and perhaps from others; else neither."""
+        return of_what_is_attached(self.spec.capabilities, args.attachments, ctx)
+
     async def complete(self, args: ReplyArgs, ctx: ToolContext) -> Completed:
         """Recipients, subject, references and the quoted original. Raises: CompletionError."""
         return await asyncio.to_thread(complete_reply, args, _desk(ctx))
+
+    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Account, addresses, headers, body and attachments. Raises: CompletionError."""
+        check_mail(completed, ctx.need("mail", Mail), ctx.need("blobs", BlobStore), ctx.now())
 
     async def deliver(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
@@ -75,11 +93,24 @@ class MailReply(Sender):
         return stays_here(completed, ctx)
 
 
+def of_what_is_attached(
+    declared: Capabilities, paths: Sequence[str], ctx: ToolContext
+) -> Capabilities:
+    """The declared labels without those that only an attachment brings. Raises: JailError."""
+    resolved = [ctx.jail.resolve(path) for path in paths]
+    return replace(
+        declared,
+        private_data=bool(resolved),
+        untrusted_input=any(map(ctx.file_taint.is_untrusted, resolved)),
+    )
+
+
 def _desk(ctx: ToolContext) -> Desk:
     return Desk(
         mail=ctx.need("mail", Mail),
         blobs=ctx.need("blobs", BlobStore),
         jail=ctx.jail,
+        file_taint=ctx.file_taint,
         now=ctx.now(),
     )
 
