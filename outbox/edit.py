@@ -22,7 +22,7 @@ from outbox.leaves import refuse_unkeepable, texts
 from outbox.states import change, changed, load, not_pending
 from outbox.summary import summarise
 from outbox.tables import Draft, DraftKind, DraftStatus
-from tools.contract import ReviewShape
+from tools.contract import CompletionError, ReviewShape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,28 +38,41 @@ class Edit:
     revision: int | None = None
 
 
+Check = Callable[[Mapping[str, Any]], None]  # raises CompletionError for what cannot be sent
+
+
+def _anything(args: Mapping[str, Any]) -> None:
+    del args
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Editor:
-    """What an edit needs. `fresh_key` makes another delivery key of the same shape."""
+    """What an edit needs. `fresh_key` makes another delivery key of the same shape.
+
+    `check` is the sender's word on whether these arguments could be delivered.
+    """
 
     store: Store
     judge: Judge
     fresh_key: Callable[[str], str]
     now: Callable[[], datetime]
+    check: Check = _anything
 
     def edit(self, edit: Edit, shape: ReviewShape) -> Draft:
         """The draft with the new arguments, its revision, summary and marks.
 
         Equal arguments are no write. After an attempt the draft gets a new delivery key.
 
-        Raises: NotAllowed for what may not be edited, and for arguments of another shape or with a
-        line break in a header; Stale when the draft moved on since it was read.
+        Raises: NotAllowed for what may not be edited, and for arguments of another shape, with a
+        line break in a header or that could not be sent; Stale when the draft moved on since it was
+        read.
         """
         with self.store.read() as session:
             draft = load(session, edit.draft_id)
             check_edit(draft, edit, shape)
             if draft.args == edit.args:
                 return draft
+            self._check_sendable(edit)
             values = self._values(session, draft, edit, shape)
         with self.store.effect() as session:
             done = change(
@@ -73,6 +86,12 @@ class Editor:
         if done:
             return now_stored
         raise not_pending(now_stored)
+
+    def _check_sendable(self, edit: Edit) -> None:
+        try:
+            self.check(edit.args)
+        except CompletionError as problem:
+            raise NotAllowed(f"the draft is kept as it was: {problem}") from problem
 
     def _values(
         self, session: Session, draft: Draft, edit: Edit, shape: ReviewShape
@@ -195,13 +214,16 @@ def args_from_json(text: str) -> dict[str, Any]:
 
 
 def with_body(draft: Draft, shape: ReviewShape, body: str) -> dict[str, Any]:
-    """The draft's arguments with another body. Raises: NotAllowed where it has none."""
+    """The draft's arguments with another body, its lines ended as everywhere here.
+
+    Raises: NotAllowed where it has none.
+    """
     if shape.body is None or not isinstance(draft.args.get(shape.body), str):
         raise NotAllowed(
             f"draft {draft.id} has no text to open; 'steward outbox edit {draft.id} --json' "
             "opens all its arguments"
         )
-    return {**draft.args, shape.body: body}
+    return {**draft.args, shape.body: body.replace("\r\n", "\n")}
 
 
 def key_of_same_shape(key: str, token: str) -> str:

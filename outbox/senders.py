@@ -1,12 +1,13 @@
 """The tool behind a draft, fetched when the draft is released or asked about."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from outbox.errors import SenderMissing
 from outbox.failures import Saying
 from outbox.tables import Draft
-from tools.contract import ReviewShape, Sender, ToolContext
+from tools.contract import CompletionError, ReviewShape, Sender, ToolContext
 from tools.registry import Entry
 
 
@@ -45,8 +46,8 @@ def sender_for(desk: SenderDesk, draft: Draft) -> Ready:
 def unchanged_sender_for(desk: SenderDesk, draft: Draft) -> Ready:
     """The sender of a draft, proven to be what it was when the draft was staged.
 
-    Raises: SenderMissing also where its definition changed, and where the draft was written by a
-    rehearsal and would leave the machine.
+    Raises: SenderMissing also where its definition changed, where the draft was written by a
+    rehearsal and would leave the machine, and where the sender finds that it cannot be sent.
     """
     ready = sender_for(desk, draft)
     with Saying(lambda error: _broken(draft, error)):
@@ -54,6 +55,7 @@ def unchanged_sender_for(desk: SenderDesk, draft: Draft) -> Ready:
         stays_here = not draft.loopback_only or ready.sender.loopback_only(
             draft.args, ready.context
         )
+        problem = _unsendable(ready, draft)
     if definition != draft.definition_hash:
         raise SenderMissing(
             f"the tool {draft.tool} changed since this draft was made, so it may do something "
@@ -64,7 +66,33 @@ def unchanged_sender_for(desk: SenderDesk, draft: Draft) -> Ready:
             "this draft was written by a rehearsal without any model; it is released only to a "
             "server on this machine"
         )
+    if problem is not None:
+        raise SenderMissing(f"{problem}; edit the draft")
     return ready
+
+
+def check_for(desk: SenderDesk, draft: Draft) -> Callable[[Mapping[str, Any]], None]:
+    """The sender's check of arguments for this draft, which raises CompletionError.
+
+    Where the sender cannot be had now it finds nothing: a release checks once more.
+    """
+
+    def check(args: Mapping[str, Any]) -> None:
+        try:
+            ready = sender_for(desk, draft)
+        except SenderMissing:
+            return
+        ready.sender.check(args, ready.context)
+
+    return check
+
+
+def _unsendable(ready: Ready, draft: Draft) -> str | None:
+    try:
+        ready.sender.check(draft.args, ready.context)
+    except CompletionError as problem:
+        return str(problem)
+    return None
 
 
 def shape_for(desk: SenderDesk, draft: Draft) -> ReviewShape:

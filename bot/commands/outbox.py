@@ -23,7 +23,7 @@ from outbox.judge import subject_of
 from outbox.recovery import Finding, Reconciled, Verifier
 from outbox.release import Note, Released, Releaser
 from outbox.review import Review, project
-from outbox.senders import shape_for
+from outbox.senders import check_for, shape_for
 from outbox.states import Decider
 from outbox.tables import Draft, DraftStatus
 from tools.crashpoint import crash_point
@@ -147,6 +147,7 @@ def edit_draft(house: House, draft: Draft, args: Mapping[str, Any], *, typed: bo
         judge=house.judge,
         fresh_key=lambda key: key_of_same_shape(key, secrets.token_hex(16)),
         now=house.now,
+        check=check_for(house.sending, draft),
     )
     edit = Edit(draft_id=draft.id, args=args, typed=typed, revision=draft.revision)
     return editor.edit(edit, shape_for(house.sending, draft))

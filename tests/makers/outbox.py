@@ -117,6 +117,11 @@ class FolderSender(Sender):
             delivery_key=f"<{ctx.call_id}.{uuid.uuid4().hex}@home.example>",
         )
 
+    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Raises: CompletionError for a recipient that has left."""
+        if "left@example.org" in completed["to"]:
+            raise CompletionError("to: left@example.org has left")
+
     async def deliver(
         self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
     ) -> Delivery:

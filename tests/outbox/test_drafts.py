@@ -1,6 +1,7 @@
 """Finding, listing, editing and rejecting drafts."""
 
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -12,6 +13,7 @@ from outbox.drafts import expire, find, find_all, list_page, reject
 from outbox.edit import Edit, Editor, args_from_json, key_of_same_shape, with_body
 from outbox.errors import Ambiguous, NotAllowed, NotFound, Stale
 from outbox.journal import Origin
+from outbox.senders import check_for
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftKind, DraftStatus
 from tools.contract import ReviewShape
 
@@ -215,6 +217,25 @@ def test_an_edit_that_does_not_fit_keeps_the_draft(world, editor, spoil, says):
         editor.edit(Edit(draft_id=draft.id, args=args, typed=True), SHAPE)
     assert str(refusal.value) == says
     assert world.draft(draft.id) == draft
+
+
+def test_an_edit_that_could_not_be_sent_keeps_the_draft(world, editor):
+    """O3: the sender itself says so."""
+    draft = world.put()
+    editor = replace(editor, check=check_for(world.desk, draft))
+    edit = Edit(draft_id=draft.id, args={**draft.args, "to": ["left@example.org"]}, typed=True)
+    with pytest.raises(NotAllowed, match="kept as it was: to: left@"):
+        editor.edit(edit, SHAPE)
+    assert world.draft(draft.id).revision == 1
+
+
+def test_an_edit_is_kept_where_its_sender_cannot_be_asked(world, editor):
+    """The release asks once more."""
+    draft = world.put()
+    world.desk.down = "the keyring is locked"
+    editor = replace(editor, check=check_for(world.desk, draft))
+    edit = Edit(draft_id=draft.id, args={**draft.args, "to": ["left@example.org"]}, typed=True)
+    assert editor.edit(edit, SHAPE).revision == 2
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,19 @@ async def test_an_edited_draft_goes_out_as_edited_and_its_session_is_told(world)
     assert "as the owner edited it (revision 3): it was sent" in world.notes()[0]
 
 
+async def test_what_its_sender_finds_unsendable_is_not_even_tried(world):
+    """O6: an edit that nobody could check, an account that went."""
+    draft = world.put(args={**a_draft().args, "to": ["left@example.org"]})
+    released = await approve(world, draft)
+    stored = world.draft(draft.id)
+    assert (stored.status, stored.error) == (
+        DraftStatus.PENDING,
+        "to: left@example.org has left; edit the draft",
+    )
+    assert not released.is_sent
+    assert attempts(world, draft) == world.server.messages() == []
+
+
 async def test_a_second_approval_is_told_who_sent_it_when_and_where(world):
     """O4."""
     draft = world.put()
