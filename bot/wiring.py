@@ -5,7 +5,7 @@ Why: reviewing a draft must load neither a model client nor a mail server, and n
 
 import os
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,19 +13,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from bot import startup
 from bot.errors import ConfigProblem, NotFound
 from bot.home import find_home
 from bot.logs import REDACTOR, redact, start_logging
 from bot.packages import built_in_specs
 from bot.secrets import Secrets
 from bot.settings import Settings, load_settings
-from bot.settings_schema import DEFAULT_AGENT, ModelKind
+from bot.settings_problems import Problem
+from bot.settings_schema import DEFAULT_AGENT
 from outbox.journal import Store
 from outbox.process import current_process, is_surely_dead
-from outbox.settings import BUILTIN_SENDERS, GateSettings, OutboxSettings, Trifecta
+from outbox.settings import GateSettings, OutboxSettings, Trifecta
 from tools.contract import Phase
 from tools.ids import new_id
-from tools.registry import Entry, Registry, unmatched
+from tools.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from bot.equipment import Workbench
@@ -39,9 +41,6 @@ if TYPE_CHECKING:
     from tools.mail.settings import Mail, SmtpServer
     from triggers.tables import Cause
     from triggers.ticker import Ticker
-
-
-BUILT_MODELS = frozenset({ModelKind.OPENAI, ModelKind.REHEARSAL})
 
 
 def new_boundary() -> str:
@@ -128,20 +127,19 @@ class House:
         """A moment as people and programs read it: RFC 3339 with the owner's offset."""
         return moment.astimezone(self.settings.timezone).isoformat(timespec="seconds")
 
+    def short(self, moment: str) -> str:
+        """A moment of a `--json` output as a list shows it, in the owner's zone: `Mon 30 Nov 04:08`."""
+        return f"{datetime.fromisoformat(moment).astimezone(self.settings.timezone):%a %d %b %H:%M}"
+
     def routed_to_nothing(self) -> tuple[str, ...]:
         """Names under [outbox] that match no tool, of this version or of a later one.
 
         Raises: ConfigProblem where `[outbox] strict` makes that an error.
         """
-        settings = self.outbox_settings
-        known = [*self.registry.names, *BUILTIN_SENDERS]
-        dead = unmatched((*settings.tools, *settings.direct, *settings.publish), known)
-        if dead and settings.strict:
-            raise ConfigProblem(
-                f"{self.home.config}: [outbox] names {', '.join(dead)}, which matches no tool, and "
-                "strict = true; mend the name, or leave it out"
-            )
-        return dead
+        dead = startup.dead_routes(self.settings, self.registry.names)
+        if self.outbox_settings.strict:
+            self._refuse(dead.values())
+        return tuple(dead)
 
     def warnings(self) -> tuple[str, ...]:
         """What stands in every answer's footer while it is so."""
@@ -168,19 +166,12 @@ class House:
         """
         name = override or self.settings.model_name(agent.name)
         if name is None:
-            raise ConfigProblem(
-                f"no model for agent '{agent.name}' in {self.home.config}; add [models.NAME] and "
-                "name it there, or look round first with 'steward try'"
-            )
-        entry = self.settings.models.get(name)
-        if entry is None:
+            missing = startup.without_model(self.settings, agent.name)
+            raise ConfigProblem(f"{self.home.config}: {missing}")
+        if name not in self.settings.models:
             known = ", ".join(sorted(self.settings.models)) or "none"
             raise NotFound(f"no model '{name}'; the configuration has: {known}")
-        if entry.kind not in BUILT_MODELS:
-            raise ConfigProblem(
-                f'{self.home.config}: [models.{name}] has kind = "{entry.kind}", which is not '
-                'built yet; use a server that speaks chat completions (kind = "openai")'
-            )
+        self._refuse([startup.unbuilt_model(self.settings, name)])
         return name
 
     def refuse_unbuilt_guards(self) -> None:
@@ -188,13 +179,12 @@ class House:
 
         Why: what can refuse must never fail open. Raises: ConfigProblem.
         """
-        guards = ("rules", "hooks", "security.leaks")
-        for problem in self.settings.not_built:
-            if problem.key.startswith(guards):
-                raise ConfigProblem(
-                    f"{self.home.config}: line {problem.line}: {problem.key} is not built yet, and "
-                    "nothing runs while you rely on it; take it out to go on without"
-                )
+        self._refuse(startup.unbuilt_guards(self.settings))
+
+    def _refuse(self, problems: Iterable[Problem | None]) -> None:
+        for problem in problems:
+            if problem is not None:
+                raise ConfigProblem(f"{self.home.config}: {problem}")
 
     def workspace(self, producer: str, given: Path | None) -> Path:
         """The canonical workspace of a new session, made if it is steward's own.
@@ -227,15 +217,18 @@ class House:
         chosen = self.registry.select(
             agent.tools, phase=phase, without=self.settings.config.tools.disabled
         )
-        served = [entry.spec.name for entry in chosen if self._can_serve(entry)]
+        served = [entry.spec.name for entry in chosen if self.lacking(entry) is None]
         return chosen.select(served, phase=phase)
 
-    def _can_serve(self, entry: Entry) -> bool:
-        """A tool is absent where what it needs was not configured."""
+    def lacking(self, entry: Entry) -> str | None:
+        """What was not configured and this tool cannot do without; None where nothing is lacking."""
         if "mail" not in entry.spec.needs:
-            return True
-        accounts = self.settings.config.mail.accounts.values()
-        return any(account.smtp or entry.spec.read_only for account in accounts)
+            return None
+        accounts = startup.built_accounts(self.settings).values()
+        if not accounts:
+            return "no mail account"
+        can_send = any(account.smtp for account in accounts)
+        return None if can_send or entry.spec.read_only else "no smtp"
 
     @cached_property
     def judge(self) -> "Judge":

@@ -9,6 +9,7 @@ from bot.cli.asking import ask_line_meanwhile, is_yes
 from bot.cli.output import bold, loud, plain, say
 from outbox import options as choices
 from outbox.approval import YES, Approval, ApprovalRequest, no
+from outbox.visible import block, visible
 
 
 class TerminalDoor:
@@ -25,8 +26,9 @@ class TerminalDoor:
         for reason in request.reasons:
             say(f"  {plain(reason)}")
         for name, value in request.shown:
-            say(bold(f"{plain(name)}:") + f" {plain(value)}")
-        line = await ask_line_meanwhile("Run it? [y/N, or why not] ")
+            lines = block(value) if "\n" in value else (f"  {visible(value)}",)
+            say(bold(f"{visible(name)}:") + ("\n" if len(lines) > 1 else "") + "\n".join(lines))
+        line = await ask_line_meanwhile(f"Run {visible(request.tool)}? [y/N, or why not] ")
         if line is None:
             return no("the terminal was closed")
         if is_yes(line):
@@ -36,9 +38,10 @@ class TerminalDoor:
 
     async def ask(self, question: str, options: Sequence[str]) -> str | None:
         """The owner's answer as typed, or the option that was meant; None: not now."""
-        say(bold("\n" + plain(question)))
+        say(bold("\nThe agent asks:"))
+        say("\n".join(block(question)))
         for option in choices.listed(options):
-            say(f"  {plain(option)}")
+            say(f"  {visible(option)}")
         line = await ask_line_meanwhile("Your answer (Enter: later): ")
         words = (line or "").strip()
         if not words:

@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import sys
 from collections.abc import Callable
 
 from bot.cli.exit_codes import DONE
@@ -22,7 +23,7 @@ from bot.cli.words import (
 )
 from bot.commands.outbox import expire_drafts, list_drafts, settle_and_verify, show_draft
 from bot.wiring import House, open_house
-from outbox.tables import DraftStatus
+from outbox.tables import Draft, DraftStatus
 
 Action = Callable[[House, argparse.Namespace], int]
 
@@ -30,6 +31,7 @@ Action = Callable[[House, argparse.Namespace], int]
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
     parser.set_defaults(act=_list, status=None, limit=PAGE, after=None, json=False)
+    add_json(parser, "as 'list --json'")
     actions = parser.add_subparsers(metavar="list|show|edit|review|approve|reject|reconcile")
     listing = add_action(actions, "list", "drafts, newest first")
     statuses = [status.value for status in DraftStatus]
@@ -123,7 +125,7 @@ def _list(house: House, args: argparse.Namespace) -> int:
         (
             row["id"],
             row["status"],
-            row["created_at"][:16],
+            house.short(row["created_at"]),
             " ".join(dict.fromkeys(mark["code"] for mark in row["marks"])),
             plain(row["summary"]),
         )
@@ -140,16 +142,20 @@ def _show(house: House, args: argparse.Namespace) -> int:
         print_json(shown.as_json)
         return DONE
     print_review(shown)
-    draft = shown.draft
+    sys.stdout.flush()
+    say("\n" + _next_step(house, shown.draft))
+    return DONE
+
+
+def _next_step(house: House, draft: Draft) -> str:
     match draft.status:
         case DraftStatus.PENDING:
-            say(f"\nsteward outbox approve {draft.id}   (or edit, or reject --reason TEXT)")
+            return f"steward outbox approve {draft.id}   (or edit, or reject --reason TEXT)"
         case DraftStatus.UNCERTAIN:
-            say(
-                loud(
-                    "\nIt may or may not have gone out; it is not sent again before that is known."
-                )
+            return loud(
+                "It may or may not have gone out, and is not sent again before that is known. Look "
+                f"at the destination, then: steward outbox reconcile {draft.id} "
+                "--outcome delivered|not-delivered --evidence TEXT"
             )
         case _:
-            say(f"\n{draft.status} {house.local(draft.updated_at)}")
-    return DONE
+            return f"{draft.status} {house.short(draft.updated_at.isoformat())}"

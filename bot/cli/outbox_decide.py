@@ -40,9 +40,10 @@ def approve(house: House, args: argparse.Namespace) -> int:
     chosen = find_drafts(house, args.ids)
     if args.yes:
         return _approve_by_yes(house, args, chosen)
-    if not is_present():
+    if not (is_present() and sys.stdout.isatty()):
         raise UsageProblem(
-            "there is no terminal to ask at; add --yes (see 'outbox approve --help')"
+            "a draft is shown and asked about on a terminal, and there is none; a program needs "
+            "--yes and [outbox] scripts = true"
         )
     failed = False
     for draft in chosen:
@@ -135,9 +136,12 @@ def reject(house: House, args: argparse.Namespace) -> int:
             say(f"steward outbox: {plain(str(problem))}")
             continue
         rejected += 1
-        heard = "in half a minute ('steward up')" if starts else "with its next prompt"
-        print(f"draft {draft.id} is rejected; its agent hears the reason {heard}")
-    print(f"{rejected} of {len(chosen)} rejected")
+        heard = "when 'steward up' runs, or with" if starts else "with"
+        print(
+            f"draft {draft.id} is rejected; its agent hears why {heard} its session's next prompt"
+        )
+    if len(chosen) > 1:
+        print(f"{rejected} of {len(chosen)} rejected")
     return DONE if rejected == len(chosen) else ERROR
 
 

@@ -26,11 +26,13 @@ from bot.wiring import House, open_house
 from outbox import options as choices
 from outbox import questions
 from outbox.tables import Question
+from outbox.visible import block, visible
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
     parser.set_defaults(action="list", all=False, limit=PAGE, after=None, json=False)
+    add_json(parser, "as 'list --json'")
     actions = parser.add_subparsers(dest="action", metavar="list|show|answer|abandon")
     listing = add_action(actions, "list", "open questions, newest first")
     listing.add_argument("--all", action="store_true", help="answered and abandoned ones too")
@@ -78,7 +80,12 @@ def _list(house: House, args: argparse.Namespace) -> int:
         print("no question" if args.all else "no open question")
     else:
         cells = [
-            (row["id"], row["status"], row["asked_at"][:16], plain(_first_line(row["question"])))
+            (
+                row["id"],
+                row["status"],
+                house.short(row["asked_at"]),
+                plain(_first_line(row["question"])),
+            )
             for row in rows
         ]
         print(table(cells, ("id", "status", "asked", "question")))
@@ -105,9 +112,9 @@ def _print_question(row: Question, house: House) -> None:
     warning = questions.warning(row)
     if warning:
         print(loud(plain(warning)))
-    print("\n" + plain(row.question))
+    print("\n" + "\n".join(block(row.question)))
     for option in choices.listed(row.options):
-        print(f"  {plain(option)}")
+        print(f"  {visible(option)}")
     if row.answer is not None and row.answered_at is not None:
         print(f"\nanswered by {row.answered_by} ({row.answered_via}): {plain(row.answer)}")
 

@@ -16,6 +16,7 @@ TOLD = {"prompt": "you", "steering": "you", "assistant": "agent", "nudge": "stew
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
     parser.set_defaults(action="list", limit=PAGE, after=None, json=False)
+    add_json(parser, "as 'list --json'")
     actions = parser.add_subparsers(dest="action", metavar="list|show")
     listing = add_action(actions, "list", "conversations, newest first")
     add_page(listing, "session")
@@ -42,7 +43,7 @@ def execute(args: argparse.Namespace) -> int:
         print("no session yet")
     else:
         cells = [
-            (r["id"], r["created_at"][:16], r["producer"], r["state"], plain(r["title"]))
+            (r["id"], house.short(r["created_at"]), r["producer"], r["state"], plain(r["title"]))
             for r in rows
         ]
         print(table(cells, ("id", "created", "producer", "state", "title")))

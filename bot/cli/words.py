@@ -25,8 +25,8 @@ def add_action(actions: Actions, name: str, summary: str) -> argparse.ArgumentPa
 
 
 def add_json(parser: argparse.ArgumentParser, what: str = "print one JSON document") -> None:
-    """`--json`."""
-    parser.add_argument("--json", action="store_true", help=what)
+    """`--json`; a command's own and its action's are one, so neither takes the other back."""
+    parser.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=what)
 
 
 def add_id(parser: argparse.ArgumentParser) -> None:

@@ -31,7 +31,7 @@ def test_the_yes_of_the_person_at_the_terminal_is_the_release(world: World, tmp_
         )
         environ = {**os.environ, "STEWARD_HOME": str(world.home)}
         with Terminal("run", "Write a line", environ=environ, cwd=tmp_path) as terminal:
-            terminal.answer([("Run it?", "y")])
+            terminal.answer([("Run mail_send?", "y")])
             assert terminal.end() == 0
         assert [mail["to"] for mail in server.accepted()] == [["ada@x.example"]]
     (row,) = world.steward("outbox", "list", "--json").json

@@ -270,7 +270,7 @@ def test_a_rejections_reason_reaches_the_agent(world: World, staged: Staged) -> 
     (draft_id,) = staged(mail_to("ada@x.example"))
     session = str(draft(world, draft_id)["session"])
     told = world.steward("outbox", "reject", draft_id, "--reason", "Ada is on leave")
-    assert "1 of 1 rejected" in told.out
+    assert "its agent hears why when 'steward up' runs" in told.out
     with model_server([{"text": "I see."}]) as model:
         config = (world.home / "config.toml").read_text()
         start = config.index("base_url")

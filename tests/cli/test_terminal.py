@@ -46,10 +46,10 @@ def test_enter_is_no_and_the_whole_content_was_shown_before(
     """L29, L22"""
     world = scripted([WRITE, {"text": "Then I leave it."}])
     with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
-        shown = terminal.expect("Run it? [y/N, or why not]")
+        shown = terminal.expect("Run fs_write? [y/N, or why not]")
         terminal.type("\n")
         assert terminal.end() == 0
-    assert CONTENT in shown
+    assert all(f"│ {line}\n" in shown for line in CONTENT.splitlines())
     assert "fs_write was refused (by you)" in terminal.seen
     assert list(project.iterdir()) == []
 
@@ -58,7 +58,7 @@ def test_a_yes_runs_it_and_a_reason_reaches_the_model(scripted: Scripted, projec
     """L22"""
     world = scripted([WRITE, WRITE, {"text": "Done."}])
     with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
-        terminal.answer([("Run it?", "not in this folder"), ("Run it?", "y")])
+        terminal.answer([("Run fs_write?", "not in this folder"), ("Run fs_write?", "y")])
         assert terminal.end() == 0
     assert (project / "made.txt").read_text() == CONTENT
     (session,) = world.steward("sessions", "list", "--json").json
@@ -73,7 +73,7 @@ def test_the_end_of_input_is_no(scripted: Scripted, project: Path) -> None:
     """L29"""
     world = scripted([WRITE, {"text": "Then I leave it."}])
     with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
-        terminal.expect("Run it?")
+        terminal.expect("Run fs_write?")
         terminal.type("\x04")
         assert terminal.end() == 0
     assert list(project.iterdir()) == []
@@ -83,7 +83,7 @@ def test_ctrl_c_reaches_a_waiting_approver(scripted: Scripted, project: Path) ->
     """L18"""
     world = scripted([WRITE, {"text": "Never said."}])
     with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
-        terminal.expect("Run it?")
+        terminal.expect("Run fs_write?")
         terminal.interrupt()
         assert terminal.end() == 130
     assert list(project.iterdir()) == []
@@ -179,7 +179,7 @@ def test_what_was_typed_before_the_call_was_shown_does_not_run_it(
     with at_terminal(world, "run", "Write", "--workspace", str(project)) as terminal:
         terminal.type("y\n")
         assert world.asked.wait(20)
-        terminal.answer([("Run it?", "")])
+        terminal.answer([("Run fs_write?", "")])
         assert terminal.end() == 0
     assert list(project.iterdir()) == []
 
@@ -190,7 +190,9 @@ def test_a_paste_answers_one_question_and_what_is_left_of_it_nothing(
     """L29: neither the next question nor the next prompt."""
     world = scripted([WRITE, WRITE, {"text": "Then I leave it."}])
     with at_terminal(world, "chat", "--workspace", str(project)) as terminal:
-        terminal.answer([("you> ", "Write"), ("Run it?", "not here\ny\ny"), ("Run it?", "n\ny")])
+        terminal.answer(
+            [("you> ", "Write"), ("Run fs_write?", "not here\ny\ny"), ("Run fs_write?", "n\ny")]
+        )
         terminal.expect("Then I leave it.")
         terminal.answer([("you> ", "/quit")])
         assert terminal.end() == 0

@@ -137,11 +137,11 @@ def test_after_three_rounds_of_rejections_nothing_more_starts(
     child = up()
     for n in range(3):
         told = world.steward("outbox", "reject", pending(world), "--reason", f"no {n}")
-        assert "hears the reason in half a minute" in told.out
+        assert "hears why when 'steward up' runs" in told.out
         make_due(world)
         lines_until(child, "answered")
     told = world.steward("outbox", "reject", pending(world), "--reason", "no 3")
-    assert "with its next prompt" in told.out
+    assert "hears why with its session's next prompt" in told.out
     child.send_signal(signal.SIGTERM)
     assert child.wait(20) == 0
     world.steward("run", "Leave it", "--resume", report["session"])

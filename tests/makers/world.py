@@ -53,8 +53,10 @@ def model_server(
     server = FakeOpenAI(turns, on_request=lambda _: asked.set() if asked else None)
     try:
         asyncio.run_coroutine_threadsafe(server.start(), loop).result(10)
-        yield server
-        asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
+        try:
+            yield server
+        finally:
+            asyncio.run_coroutine_threadsafe(server.stop(), loop).result(10)
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(10)
