@@ -52,6 +52,13 @@ def unknown(text: str) -> Finding:
     return Finding(level=Level.UNKNOWN, text=text)
 
 
+def counted(number: int, noun: str, verb: str = "") -> str:
+    """`1 draft waits`, `2 drafts wait`: the noun and its verb as the number wants them."""
+    one = number == 1
+    words = [str(number), noun if one else f"{noun}s", verb and (f"{verb}s" if one else verb)]
+    return " ".join(word for word in words if word)
+
+
 class Subject:
     """The installation under examination. Looking at it changes nothing and creates nothing."""
 

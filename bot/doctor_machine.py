@@ -4,11 +4,14 @@ import os
 import shutil
 from pathlib import Path
 
-from bot.doctor_check import Check, Finding, Subject, fail, ok, unknown, warn
+from bot import startup
+from bot.doctor_check import Check, Finding, Subject, counted, fail, ok, unknown, warn
 from bot.errors import ConfigProblem, DatabaseProblem
 from bot.home import Home
+from bot.packages import built_in_specs
 from bot.schema import HEAD, SchemaState, schema_revision
 from bot.settings_references import references
+from tools.errors import ManifestError
 
 LITTLE_SPACE_BYTES = 200 * 1024 * 1024
 
@@ -55,19 +58,29 @@ def _files_in(folder: Path) -> list[Path]:
 
 
 def check_configuration(subject: Subject) -> list[Finding]:
-    """The configuration loads; what it names and is not built yet is said."""
+    """A start would take the configuration; what it names and is not built yet is said."""
     path = subject.home.config
+    advice = f"edit {path}, then run 'steward config check'"
     if subject.problems:
-        advice = f"edit {path}, then run 'steward config check'"
         return [fail(f"{path}: {problem}", advice) for problem in subject.problems]
     settings = subject.settings
     assert settings is not None, "no problems and no settings"
-    found = [ok(f"{path} is well formed" if path.exists() else "no configuration yet: defaults")]
-    if not settings.models:
-        advice = "add a [models.NAME] table ('steward config init' writes an example)"
-        found.append(warn("no model is configured, so nothing can answer", advice))
-    found += [warn(f"{path}: {each}", "leave it out until then") for each in settings.not_built]
-    return found
+    found = [fail(f"{path}: {each}", advice) for each in startup.refusals(settings, _tools())]
+    found += [
+        warn(f"{path}: {each}", "leave it out until then")
+        for each in startup.without_effect(settings)
+    ]
+    if not path.exists():
+        return [ok("no configuration yet: defaults")]
+    return found or [ok(f"{path} is well formed")]
+
+
+def _tools() -> list[str]:
+    """Every tool's name; none where a manifest is damaged, which the check of tools says."""
+    try:
+        return [spec.name for spec in built_in_specs()]
+    except ManifestError:
+        return ["*"]
 
 
 def check_secrets(subject: Subject) -> list[Finding]:
@@ -82,7 +95,7 @@ def check_secrets(subject: Subject) -> list[Finding]:
         except ConfigProblem as problem:
             what, _, advice = str(problem).rpartition("; ")
             found.append(fail(f"{key}: {what or problem}", advice))
-    return found or [ok(f"{len(named)} secrets named, all found")]
+    return found or [ok(f"{counted(len(named), 'secret')} named, none missing")]
 
 
 def check_database(subject: Subject) -> list[Finding]:

@@ -1,12 +1,11 @@
 """Checks of what the owner allows: what leaves the outbox unread, and names that mean nothing."""
 
-from collections.abc import Sequence
-
-from bot.doctor_check import Check, Finding, Subject, fail, ok, warn
+from bot import startup
+from bot.doctor_check import Check, Finding, Subject, counted, fail, ok, warn
 from bot.packages import built_in_specs
-from outbox.settings import BUILTIN_SENDERS, Trifecta
+from bot.settings_problems import Problem
+from outbox.settings import Trifecta
 from tools.errors import ManifestError
-from tools.registry import unmatched
 
 
 def check_tools(subject: Subject) -> list[Finding]:
@@ -16,21 +15,18 @@ def check_tools(subject: Subject) -> list[Finding]:
     except ManifestError as error:
         return [fail(str(error), "install steward again")]
     if subject.settings is None:
-        return [ok(f"{len(names)} tools")]
-    outbox = subject.settings.outbox
-    found = [
-        *_matching_nothing("outbox.tools", outbox.tools, [*names, *BUILTIN_SENDERS]),
-        *_matching_nothing("outbox.direct", outbox.direct, [*names, *BUILTIN_SENDERS]),
-        *_matching_nothing("outbox.publish", outbox.publish, [*names, *BUILTIN_SENDERS]),
-    ]
-    return found or [ok(f"{len(names)} tools, and every routed name matches one")]
+        return [ok(counted(len(names), "tool"))]
+    dead = startup.dead_routes(subject.settings, names).values()
+    if not dead:
+        return [ok(f"{counted(len(names), 'tool')}, and every routed name matches one")]
+    if subject.settings.outbox.strict:
+        return []  # then the configuration fails for it
+    return [_as_warning(problem) for problem in dead]
 
 
-def _matching_nothing(key: str, patterns: Sequence[str], names: Sequence[str]) -> list[Finding]:
-    return [
-        warn(f"{key} names {pattern!r}, which matches no tool", "mend the name, or leave it out")
-        for pattern in unmatched(patterns, names)
-    ]
+def _as_warning(problem: Problem) -> Finding:
+    what, _, advice = str(problem).rpartition("; ")
+    return warn(what, advice)
 
 
 def check_openness(subject: Subject) -> list[Finding]:

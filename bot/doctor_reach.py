@@ -6,6 +6,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from bot import startup
 from bot.doctor_check import Check, Finding, Subject, fail, ok, warn
 from bot.settings_schema import SMTP_PORTS, MailAccount, MailKind, ModelEntry, ModelKind, Smtp
 from tools.mail.settings import is_loopback
@@ -19,9 +20,17 @@ def check_models(subject: Subject) -> list[Finding]:
     settings = subject.settings
     if settings is None:
         return []
+    if not settings.models:
+        advice = startup.how_to_have_a_model(settings)
+        where = f" in {settings.home.config}" if settings.home.config.exists() else ""
+        return [warn("no model is configured, so nothing can answer", f"{advice}{where}")]
     found: list[Finding] = []
     for name, entry in settings.models.items():
         found += _model(name, entry)
+    for agent in settings.agents:
+        ambiguous = startup.without_model(settings, agent)
+        if ambiguous is not None:
+            found.append(warn(str(ambiguous), f"edit {settings.home.config}"))
     return found
 
 

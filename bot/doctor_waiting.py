@@ -2,7 +2,7 @@
 
 from sqlmodel import Session, col, func, select
 
-from bot.doctor_check import Check, Finding, Subject, ok, unknown, warn
+from bot.doctor_check import Check, Finding, Subject, counted, ok, unknown, warn
 from bot.errors import DatabaseProblem
 from outbox.process import is_surely_dead
 from outbox.tables import Draft, DraftStatus, Question, QuestionStatus
@@ -26,29 +26,29 @@ def _waiting(session: Session) -> list[Finding]:
     found: list[Finding] = []
     uncertain = _count_drafts(session, DraftStatus.UNCERTAIN)
     if uncertain:
-        text = f"{uncertain} drafts may or may not have been sent"
+        text = f"{counted(uncertain, 'draft')} may or may not have been sent"
         found.append(
             warn(text, "run 'steward outbox list --status uncertain', then reconcile each")
         )
     pending = _count_drafts(session, DraftStatus.PENDING)
     if pending:
-        found.append(ok(f"{pending} drafts wait for you ('steward outbox')"))
+        found.append(ok(f"{counted(pending, 'draft', 'wait')} for you ('steward outbox')"))
     questions = session.exec(
         select(func.count()).where(col(Question.status) == QuestionStatus.OPEN)
     ).one()
     if questions:
-        found.append(ok(f"{questions} questions wait for you ('steward questions')"))
+        found.append(ok(f"{counted(questions, 'question', 'wait')} for you ('steward questions')"))
     unrun = session.exec(
         select(func.count()).where(
             col(Cause.status) == CauseStatus.QUEUED, col(Cause.for_process).is_(None)
         )
     ).one()
     if unrun:
-        text = f"{unrun} answers or rejections wait to reach their agent"
-        found.append(ok(f"{text} ('steward up' carries them out)"))
+        text = f"{counted(unrun, 'cause', 'wait')} to run, such as answers and rejections"
+        found.append(ok(f"{text} ('steward up' carries out what waits)"))
     dead = _causes_of_the_dead(session)
     if dead:
-        text = f"{dead} runs belong to a process that has ended"
+        text = f"{counted(dead, 'run', 'belong')} to a process that has ended"
         found.append(warn(text, "run 'steward chat' or 'steward run' in their session to go on"))
     return found
 

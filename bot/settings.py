@@ -18,6 +18,7 @@ from pydantic import ValidationError
 from bot.errors import ConfigProblem
 from bot.home import Home, expand_user
 from bot.settings_checks import Checker, Finding, is_timezone, not_built, secret_findings
+from bot.settings_lines import Path as Place
 from bot.settings_lines import key_lines
 from bot.settings_problems import Explainer, Problem, problem_at
 from bot.settings_schema import (
@@ -31,6 +32,7 @@ from bot.settings_schema import (
 
 CONFIG_BYTES = 1024 * 1024
 INSTRUCTIONS_BYTES = 256 * 1024
+EXAMPLE_MODEL = "# [models.local]"  # how `config init` begins its example
 _AT_LINE = re.compile(r" \(at line (\d+), column \d+\)$|\(at end of document\)$")
 
 
@@ -40,7 +42,8 @@ class Settings:
 
     `agents` always holds the default agent; an agent's instructions are already read from its
     file. `owned_files` are the files a start reads: a workspace that holds one is refused.
-    `not_built` names the keys in the file whose features this version does not have.
+    `not_built` names the keys in the file whose features this version does not have. `has_example`:
+    the file still holds the example of a model that `config init` writes, as a comment.
     """
 
     home: Home
@@ -51,6 +54,8 @@ class Settings:
     database_path: Path
     owned_files: tuple[Path, ...]
     not_built: tuple[Problem, ...]
+    lines: Mapping[Place, int]
+    has_example: bool
 
     @property
     def models(self) -> Mapping[str, ModelEntry]:
@@ -78,6 +83,10 @@ class Settings:
         if named is not None:
             return named
         return next(iter(self.models)) if len(self.models) == 1 else None
+
+    def problem(self, path: Place, text: str) -> Problem:
+        """Something about the value at this path of the file, with its line."""
+        return problem_at(path, text, self.lines)
 
     def path(self, text: str) -> Path:
         """A path of the configuration: absolute, after ~, or relative to the home."""
@@ -132,7 +141,7 @@ class _Source:
         problems += [problem_at(path, text, lines) for path, text in troubles]
         if problems:
             return None, _in_order(problems)
-        missing = [problem_at(path, "is not built yet", lines) for path in not_built(self.document)]
+        missing = [problem_at(path, text, lines) for path, text in not_built(self.document)]
         settings = Settings(
             home=self.home,
             environ=self.environ,
@@ -142,6 +151,8 @@ class _Source:
             database_path=self._database_path(config.database.url),
             owned_files=(self.home.config, *files),
             not_built=_in_order(missing),
+            lines=lines,
+            has_example=EXAMPLE_MODEL in self.text,
         )
         return settings, ()
 

@@ -154,12 +154,14 @@ def is_timezone(name: str) -> bool:
     return True
 
 
-def not_built(document: Mapping[str, Any]) -> Iterator[Path]:
-    """Every key in the file whose feature this version does not have yet."""
+def not_built(document: Mapping[str, Any]) -> Iterator[Finding]:
+    """Every key in the file whose feature, or whose value, this version does not have yet."""
     for pattern, values in NOT_BUILT.items():
         for path, value in _matching(document, tuple(pattern.split("."))):
-            if values is None or value in values:
-                yield path
+            if values is None:
+                yield path, "is not built yet"
+            elif value in values:
+                yield path, f"= {value} is not built yet"
 
 
 def _matching(document: Any, pattern: tuple[str, ...]) -> Iterator[tuple[Path, Any]]:

@@ -68,7 +68,20 @@ class Explainer:
         path = tuple(error["loc"])
         if kind not in ("extra_forbidden", "missing"):
             path = _within(self.document, path)
-        return problem_at(path, _text(error, path, self.root), self.lines)
+        if kind == "extra_forbidden":
+            return problem_at(path, self._unknown(path), self.lines)
+        return problem_at(path, _text(error), self.lines)
+
+    def _unknown(self, path: Path) -> str:
+        """The key that was meant; of a table the whole name, because that is what its header says."""
+        section = _section_at(self.root, path[:-1])
+        known = list(section.model_fields) if section is not None else []
+        near = get_close_matches(str(path[-1]), known, n=1)
+        if near:
+            is_table = isinstance(_value_at(self.document, path), Mapping)
+            meant = dotted((*path[:-1], near[0])) if is_table else near[0]
+            return f"is not a known key; did you mean '{meant}'?"
+        return f"is not a known key{'; known here: ' + ', '.join(known) if known else ''}"
 
 
 def _within(document: Any, path: Path) -> Path:
@@ -81,11 +94,19 @@ def _within(document: Any, path: Path) -> Path:
     return path
 
 
-def _text(error: ErrorDetails, path: Path, root: type[BaseModel]) -> str:
+def _value_at(document: Any, path: Path) -> Any:
+    """The value at this path of the document, None where there is none."""
+    for step in path:
+        try:
+            document = document[step]
+        except (KeyError, IndexError, TypeError):
+            return None
+    return document
+
+
+def _text(error: ErrorDetails) -> str:
     kind = error["type"]
-    if kind == "extra_forbidden":
-        text = f"is not a known key{_nearest(str(path[-1]), _section_at(root, path[:-1]))}"
-    elif kind == "enum":
+    if kind == "enum":
         text = f"must be one of {error['ctx']['expected']}"
     elif kind == "value_error":
         text = str(error["ctx"]["error"])
@@ -96,14 +117,6 @@ def _text(error: ErrorDetails, path: Path, root: type[BaseModel]) -> str:
 
 def _lower_first(message: str) -> str:
     return message.replace("Input should", "must", 1)
-
-
-def _nearest(word: str, section: type[BaseModel] | None) -> str:
-    known = list(section.model_fields) if section is not None else []
-    near = get_close_matches(word, known, n=1)
-    if near:
-        return f"; did you mean '{near[0]}'?"
-    return f"; known here: {', '.join(known)}" if known else ""
 
 
 def _section_at(root: type[BaseModel], path: Path) -> type[BaseModel] | None:

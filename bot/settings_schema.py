@@ -177,8 +177,6 @@ class MailAccount(Section):
     def _complete(self) -> "MailAccount":
         if self.kind is MailKind.MAILDIR and not self.path:
             raise ValueError("needs path, the Maildir or mbox (kind maildir)")
-        if self.kind is MailKind.IMAP and self.imap is None:
-            raise ValueError("needs imap = { host = ..., user = ..., password = ... } (kind imap)")
         return self
 
 

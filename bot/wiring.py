@@ -237,7 +237,11 @@ class House:
         from bot.transcript import TranscriptText
         from outbox.judge import Judge
 
-        return Judge(text=TranscriptText(), records=MailRecords(lambda: self.mail, self.store))
+        return Judge(
+            text=TranscriptText(),
+            records=MailRecords(lambda: self.mail, self.store),
+            content=self.blobs.find,
+        )
 
     @cached_property
     def stager(self) -> "Stager":

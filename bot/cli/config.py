@@ -5,7 +5,7 @@ import getpass
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.cli.asking import needs_owner
@@ -13,13 +13,15 @@ from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import dim, print_json, say
 from bot.cli.words import add_action, add_json
 from bot.commands.configuration import (
-    check_configuration,
     init_configuration,
     show_configuration,
     store_secret,
 )
 from bot.home import Home, find_home
 from bot.settings import load_settings
+from bot.settings_problems import Problem
+
+NEXT = "next: name a model and a mailbox in it, then 'steward config check' and 'steward doctor'"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -43,6 +45,7 @@ def execute(args: argparse.Namespace) -> int:
         case "init":
             init_configuration(home, os.environ)
             print(home.config)
+            say(NEXT)
         case "check":
             return _check(home, as_json=args.json)
         case "set-secret":
@@ -69,27 +72,34 @@ def _leaves(value: Any, key: str) -> list[tuple[str, Any]]:
 
 
 def _check(home: Home, *, as_json: bool) -> int:
+    from bot.commands.checking import check_configuration
+
     checked = check_configuration(home, os.environ)
     if as_json:
         print_json(
             {
                 "path": str(home.config),
                 "ok": not checked.problems,
-                "problems": [
-                    {"line": each.line, "key": each.key, "text": each.text}
-                    for each in checked.problems
-                ],
-                "not_built": [{"line": each.line, "key": each.key} for each in checked.not_built],
+                "problems": _listed(checked.problems),
+                "warnings": _listed(checked.warnings),
+                "not_built": _listed(checked.not_built),
             }
         )
         return ERROR if checked.problems else DONE
-    for problem in (*checked.problems, *checked.not_built):
+    for problem in checked.problems:
         print(f"{home.config}: {problem}")
+    for problem in (*checked.warnings, *checked.not_built):
+        print(f"{home.config}: warning: {problem}")
     if checked.problems:
         return ERROR
-    found = "a start would go through" if home.config.exists() else "no configuration: defaults"
-    print(f"{home.config}: {found}")
+    file = "a start would go through" if home.config.exists() else "no configuration: defaults"
+    model = "" if checked.has_model else ", but for 'run' and 'chat' without a model"
+    print(f"{home.config}: {file}{model}")
     return DONE
+
+
+def _listed(problems: Sequence[Problem]) -> list[dict[str, Any]]:
+    return [{"line": each.line, "key": each.key, "text": each.text} for each in problems]
 
 
 def _read_secret(home: Home, name: str) -> str:

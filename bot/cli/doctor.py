@@ -14,6 +14,7 @@ from bot.home import find_home
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the words."""
     add_json(parser)
+    parser.set_defaults(json=False)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -1,11 +1,22 @@
 """`steward tools`: what the agent may call, and what each call can do at worst."""
 
 import argparse
+import sys
+from collections.abc import Mapping
+from typing import Any
 
 from bot.cli.exit_codes import DONE
-from bot.cli.output import print_json, table
+from bot.cli.output import print_json, say, table
 from bot.commands.tools import list_tools, tool_schemas
 from bot.wiring import open_house
+
+HEADER = ("tool", "kind", "private", "untrusted", "egress", "destructive", "then")
+LEGEND = (
+    "private: it reads what is yours; untrusted: it brings what others wrote; egress: whether data "
+    "may leave, to a place the call does not choose (blind) or does (chosen); destructive: something "
+    "may be lost; staged: the call waits in the outbox"
+)
+_YES = "yes"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -25,18 +36,27 @@ def execute(args: argparse.Namespace) -> int:
     if args.json:
         print_json(tools)
         return DONE
-    rows = [
-        (
-            tool["name"],
-            "reads" if tool["read_only"] else "acts",
-            "private" if tool["capabilities"]["private_data"] else "",
-            "untrusted" if tool["capabilities"]["untrusted_input"] else "",
-            tool["capabilities"]["egress"],
-            "destructive" if tool["capabilities"]["destructive"] else "",
-            "staged" if tool["routed"] else ("" if tool["offered"] else "not offered"),
-        )
-        for tool in tools
-    ]
-    header = ("tool", "", "private", "untrusted", "egress", "destructive", "then")
-    print(table(rows, header))
+    print(table([_row(tool) for tool in tools], HEADER))
+    if sys.stdout.isatty():
+        say(LEGEND)
     return DONE
+
+
+def _row(tool: Mapping[str, Any]) -> tuple[str, ...]:
+    capabilities = tool["capabilities"]
+    return (
+        tool["name"],
+        "reads" if tool["read_only"] else "acts",
+        _YES if capabilities["private_data"] else "-",
+        _YES if capabilities["untrusted_input"] else "-",
+        capabilities["egress"],
+        _YES if capabilities["destructive"] else "-",
+        _then(tool),
+    )
+
+
+def _then(tool: Mapping[str, Any]) -> str:
+    """What becomes of a call, or why there can be none."""
+    if not tool["offered"]:
+        return f"not offered: {tool['why_not']}"
+    return "staged" if tool["routed"] else "runs"

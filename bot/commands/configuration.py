@@ -1,7 +1,6 @@
-"""The configuration as a person asks for it: shown, begun, checked, and its secrets stored."""
+"""The configuration as a person asks for it: shown, begun, and its secrets stored."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -12,16 +11,14 @@ from bot.errors import ConfigProblem
 from bot.home import Home, write_private
 from bot.logs import REDACTOR
 from bot.secrets import Secrets, Stored
-from bot.settings import Settings, examine, machine_timezone
-from bot.settings_problems import Problem
-from bot.settings_references import references
+from bot.settings import EXAMPLE_MODEL, Settings, machine_timezone
 from bot.settings_types import SecretReference
 
 _STARTER = """\
 # Everything steward is told stands here. 'steward config check' reads it as a start would.
 timezone = "{timezone}"
 
-# [models.local]
+{example_model}
 # kind = "openai"                          # any server that speaks chat completions
 # base_url = "http://127.0.0.1:8080/v1"
 # model = "qwen3-14b"
@@ -34,14 +31,6 @@ timezone = "{timezone}"
 # address = "ada@example.org"
 # smtp = {{ host = "smtp.example.org", user = "ada", password = "keyring:mail.home" }}
 """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checked:
-    """What `config check` found. Empty `problems`: a start would go through."""
-
-    problems: tuple[Problem, ...]
-    not_built: tuple[Problem, ...]
 
 
 def show_configuration(settings: Settings) -> dict[str, Any]:
@@ -63,26 +52,11 @@ def init_configuration(home: Home, environ: Mapping[str, str]) -> None:
     home.prepare()
     if home.config.exists():
         raise ConfigProblem(f"{home.config} exists; edit it, 'steward config check' reads it")
-    text = _STARTER.format(timezone=machine_timezone(environ))
+    text = _STARTER.format(timezone=machine_timezone(environ), example_model=EXAMPLE_MODEL)
     try:
         write_private(home.config, text.encode())
     except OSError as error:
         raise ConfigProblem(f"{home.config} cannot be written: {error.strerror}") from error
-
-
-def check_configuration(home: Home, environ: Mapping[str, str]) -> Checked:
-    """Everything that would keep a start from using the configuration, its secrets included."""
-    settings, problems = examine(home.root, environ)
-    if settings is None:
-        return Checked(problems=problems, not_built=())
-    secrets = Secrets(home, environ, REDACTOR)
-    missing = []
-    for key, reference in references(settings.config):
-        try:
-            secrets.resolve(reference)
-        except ConfigProblem as problem:
-            missing.append(Problem(key=key, text=f"cannot be resolved: {problem}"))
-    return Checked(problems=tuple(missing), not_built=settings.not_built)
 
 
 def store_secret(home: Home, environ: Mapping[str, str], name: str, value: str) -> Stored:

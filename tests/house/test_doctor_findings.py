@@ -13,7 +13,7 @@ import pytest
 from bot.cli.main import main
 from bot.database import open_database
 from bot.doctor import CHECKS, examine_all, is_healthy
-from bot.doctor_check import Level
+from bot.doctor_check import Level, counted
 from bot.home import Home
 from makers.house import Place, make_home
 from makers.settings import ENVIRON, write_config
@@ -62,7 +62,9 @@ def test_a_prepared_home_is_healthy(tmp_path: Path) -> None:
     home = make_home(tmp_path)
     open_database(Place(home=home, database_path=home.database)).close()
     assert is_healthy(examine_all(home, ENVIRON))
-    assert [each for each in found(home, Level.WARN) if each[0] != "configuration"] == []
+    assert found(home, Level.WARN) == [
+        ("models", "no model is configured, so nothing can answer", "run 'steward config init'")
+    ]
 
 
 def test_every_problem_of_the_configuration_is_a_finding(tmp_path: Path) -> None:
@@ -77,6 +79,52 @@ def test_every_problem_of_the_configuration_is_a_finding(tmp_path: Path) -> None
         f"edit {home.config}, then run 'steward config check'"
     }
     assert not is_healthy(examine_all(home, ENVIRON))
+
+
+@pytest.mark.parametrize(
+    ("before", "advice"),
+    [
+        pytest.param(None, "run 'steward config init'", id="no-file"),
+        pytest.param("", "add a [models.NAME] table in {config}", id="empty"),
+        pytest.param(
+            "# [models.local]\n# kind = 'openai'\n",
+            "take the # away from [models.local] and the lines below it in {config}",
+            id="as-begun",
+        ),
+    ],
+)
+def test_the_next_step_to_a_model_fits_the_file_as_it_stands(
+    tmp_path: Path, before: str | None, advice: str
+) -> None:
+    """R6."""
+    home = make_home(tmp_path)
+    if before is not None:
+        write_config(home.root, before).config.chmod(0o600)
+    examined = [each for each in examine_all(home, ENVIRON) if each.finding.level is Level.WARN]
+    assert [(each.check, each.finding.advice) for each in examined] == [
+        ("models", advice.format(config=home.config))
+    ]
+    assert [each.check for each in examine_all(home, ENVIRON)].count("configuration") == 1
+
+
+def test_what_a_start_refuses_fails_in_the_doctor(tmp_path: Path) -> None:
+    """R6: and a name that only a strict outbox refuses is said once."""
+    home = write_config(tmp_path, '[outbox]\nstrict = true\ntools = ["mial_send"]\n')
+    assert [(check, text) for check, text, _ in found(home, Level.FAIL)] == [
+        (
+            "configuration",
+            f"{home.config}: line 3: outbox.tools names mial_send, which matches no tool, and "
+            "strict = true; mend the name, or leave it out",
+        )
+    ]
+    assert "tools" not in [check for check, _, _ in found(home, Level.WARN)]
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(0, "0 drafts wait"), (1, "1 draft waits"), (2, "2 drafts wait")]
+)
+def test_one_thing_is_spoken_of_as_one(number: int, said: str) -> None:
+    assert counted(number, "draft", "wait") == said
 
 
 def test_a_secret_file_open_to_others_fails_with_the_command_that_closes_it(
@@ -208,7 +256,7 @@ def test_what_the_owner_opened_is_listed_while_it_is_open(tmp_path: Path) -> Non
     home = write_config(tmp_path, text)
     warned = [text for check, text, _ in found(home, Level.WARN) if check in ("tools", "openness")]
     assert warned == [
-        "outbox.tools names 'mial_send', which matches no tool",
+        "line 3: outbox.tools names mial_send, which matches no tool",
         "mail_send does not wait in the outbox: a yes in the run sends it",
         "the interlock is off: a stranger's text may steer a send",
         "programs may approve drafts (--yes without a terminal)",
@@ -260,11 +308,10 @@ def test_what_waits_and_what_nobody_finishes_is_counted(tmp_path: Path) -> None:
         if each.check == "waiting"
     }
     assert waiting == {
-        "1 drafts may or may not have been sent": Level.WARN,
-        "1 drafts wait for you ('steward outbox')": Level.OK,
-        "1 answers or rejections wait to reach their agent ('steward up' carries them out)": (
-            Level.OK
-        ),
+        "1 draft may or may not have been sent": Level.WARN,
+        "1 draft waits for you ('steward outbox')": Level.OK,
+        "1 cause waits to run, such as answers and rejections ('steward up' carries out what "
+        "waits)": Level.OK,
         "2 runs belong to a process that has ended": Level.WARN,
     }
 

@@ -70,6 +70,14 @@ UNKNOWN = [
         "line 4: outbox.scripst is not a known key; did you mean 'scripts'?",
     ),
     (
+        '[mail.account.home]\nkind = "maildir"',
+        "line 1: mail.account is not a known key; did you mean 'mail.accounts'?",
+    ),
+    (
+        '[model.local]\nkind = "openai"',
+        "line 1: model is not a known key; did you mean 'models'?",
+    ),
+    (
         '[[mcp]]\nname = "a"\ncommand = "x"\n[[mcp]]\nname = "b"\ncommand = "x"\n\nsandbix = true',
         "line 8: mcp.1.sandbix is not a known key; did you mean 'sandbox'?",
     ),
@@ -231,6 +239,16 @@ def test_every_problem_is_listed_in_the_order_of_the_lines(tmp_path: Path) -> No
     ]
     with pytest.raises(ConfigProblem, match=r"\(and 2 more: 'steward config check' lists them\)$"):
         load_settings(home.root, ENVIRON)
+
+
+def test_a_kind_that_is_not_built_is_said_before_what_it_would_need(tmp_path: Path) -> None:
+    """R5: nobody fills in a server that nothing asks."""
+    settings = make_settings(
+        tmp_path, '[mail.accounts.home]\nkind = "imap"\naddress = "ada@example.org"\n'
+    )
+    assert [str(problem) for problem in settings.not_built] == [
+        "line 2: mail.accounts.home.kind = imap is not built yet"
+    ]
 
 
 @pytest.mark.parametrize(
