@@ -31,6 +31,7 @@ UNKNOWN_EFFECT = (
     "this call had started when steward stopped; whether it took effect is unknown; "
     "it was not repeated"
 )
+QUESTION_GONE = "the question this call asked is gone; no answer to it will come"
 NEVER_RAN = "steward stopped before this call ran; it had no effect"
 
 
@@ -104,10 +105,9 @@ class _Intake:
             return
         self._close_parked()
         spans = _spans(claim.payload["spans"])
-        notes = [*self._notes(), *self._fold_decisions(claim)]
         piped = bool(claim.payload.get("piped"))
         taint = prompt_taint(spans, piped=piped, turn=self.conversation.turns)
-        self._say(spans, notes, taint)
+        self._say(spans, taint, also=self._fold_decisions(claim))
 
     def answers(self, claim: Claim) -> None:
         """Each answer becomes the result of the call that asked; a late one is the owner's words."""
@@ -116,7 +116,7 @@ class _Intake:
         if claim.payload["late"]:
             if not self._has_prompt(claim):
                 row = questions.find(self.session, claim.payload["question"])
-                self._say(_late_answer_spans(row), self._notes(), CLEAN)
+                self._say(_late_answer_spans(row), CLEAN)
         elif waited:
             self._tell_moment()
 
@@ -124,7 +124,7 @@ class _Intake:
         """The owner's rejections, with their reasons, reach the agent that drafted."""
         if not self._has_prompt(claim):
             self._close_parked()
-            self._say(_decision_spans(claim.payload), self._notes(), CLEAN)
+            self._say(_decision_spans(claim.payload), CLEAN)
 
     def _has_prompt(self, claim: Claim) -> bool:
         return self._has_prompt_of(claim.cause_id)
@@ -144,24 +144,19 @@ class _Intake:
             call = waiting.get(row.call_id)
             if call is not None:
                 self._result(call, questions.call_result(row), CLEAN)
+        for call in self.conversation.waiting:  # its question is not in the database any more
+            self._result(call, ToolResult.error(QUESTION_GONE), CLEAN)
 
-    def _notes(self) -> list[str]:
-        """What was noted since the session's last run began, such as what the owner released."""
-        mine = col(Event.session_id) == self.conversation.session_id
-        last = (
-            select(Event.seq)
-            .where(
-                mine,
-                col(Event.kind) == EventKind.RUN_STARTED,
-                col(Event.run_id) != self.journal.run_id,
-            )
-            .order_by(col(Event.seq).desc())
-            .limit(1)
+    def _notes(self) -> list[Event]:
+        """What was noted for this session, such as what the owner released, and not told yet."""
+        kinds = (EventKind.NOTE, EventKind.PROMPT, EventKind.NUDGE)
+        mine = (
+            col(Event.session_id) == self.conversation.session_id,
+            col(Event.kind).in_(kinds),
         )
-        since = self.session.exec(last).first() or 0
-        noted = (mine, col(Event.kind) == EventKind.NOTE, col(Event.seq) > since)
-        rows = self.session.exec(select(Event).where(*noted).order_by(col(Event.seq)))
-        return [row.data["text"] for row in rows]
+        rows = self.session.exec(select(Event).where(*mine).order_by(col(Event.seq))).all()
+        told = max((row.data.get("notes_upto", 0) for row in rows), default=0)
+        return [row for row in rows if row.kind is EventKind.NOTE and row.seq > told]
 
     def _fold_decisions(self, claim: Claim) -> list[str]:
         """Rejections that still wait for a run of their own ride with this one."""
@@ -182,22 +177,32 @@ class _Intake:
 
     def _tell_moment(self) -> None:
         """After results that came late: the time, whether somebody is there, what happened since."""
-        text = prompt_text(
-            (), head=self._head(), notes=self._notes(), boundary=self.moment.boundary()
-        )
-        self.journal.write(self.session, EventKind.NUDGE, {"text": text})
+        notes = self._notes()
+        text = self._worded((), [note.data["text"] for note in notes])
+        self.journal.write(self.session, EventKind.NUDGE, {"text": text, **_upto(notes)})
         self.conversation.absorb_words(text)
 
     def _head(self) -> list[str]:
         clock = clock_line(self.moment.now, self.moment.zone)
         return [clock] if self.moment.attended else [clock, UNATTENDED]
 
-    def _say(self, spans: Sequence[Span], notes: Sequence[str], taint: Taint) -> None:
-        text = prompt_text(spans, head=self._head(), notes=notes, boundary=self.moment.boundary())
-        data = {"text": text, "spans": spans_data(spans)}
+    def _say(self, spans: Sequence[Span], taint: Taint, also: Sequence[str] = ()) -> None:
+        """Words to the model, under what was noted meanwhile (and `also`)."""
+        notes = self._notes()
+        text = self._worded(spans, [*(note.data["text"] for note in notes), *also])
+        data = {"text": text, "spans": spans_data(spans), **_upto(notes)}
         self.journal.write(self.session, EventKind.PROMPT, data, taint)
         self.conversation.taint = self.conversation.taint.merge(taint)
         self.conversation.absorb_words(text)
+
+    def _worded(self, spans: Sequence[Span], notes: Sequence[str]) -> str:
+        boundary = self.moment.boundary()
+        return prompt_text(spans, head=self._head(), notes=notes, boundary=boundary)
+
+
+def _upto(notes: Sequence[Event]) -> dict[str, int]:
+    """Which notes a line tells, so that each is told once whatever becomes of the run."""
+    return {"notes_upto": notes[-1].seq} if notes else {}
 
 
 def _late_answer_spans(row: Question) -> list[Span]:

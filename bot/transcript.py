@@ -1,7 +1,7 @@
 """The append-only transcript: written as things happen, each line with the taint it brought.
 
 What the lines hold (`Event.data`):
-  prompt, steering  text (as the model reads it), spans [{origin, text, source}]
+  prompt, steering  text (as the model reads it), spans [{origin, text, source}], notes_upto
   assistant         text, reasoning, calls, producer, extra, finish, usage
   started           call_id, tool
   result            call_id, tool, text, is_error, external, typed_by_owner, items
