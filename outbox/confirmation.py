@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from outbox.marks import blocks_unread, marks_from_json, needs_confirmation
+from outbox.marks import MarkCode, blocks_unread, marks_from_json, needs_confirmation
 
 
 class Reviewed(Protocol):
@@ -56,7 +56,7 @@ def refuse_draft(draft: Reviewed, request: YesRequest) -> str | None:
     """
     if request.drafts_named > 1 and not may_go_unread(draft):
         return (
-            f"draft {draft.id} goes somewhere you never named; read it and release it by itself: "
+            f"draft {draft.id} {_why_alone(draft)}; read it and release it by itself: "
             f"'steward outbox show {draft.id}', then 'steward outbox approve {draft.id}'"
         )
     if draft.revision > 1 and request.revision is None:
@@ -65,6 +65,13 @@ def refuse_draft(draft: Reviewed, request: YesRequest) -> str | None:
             f"'steward outbox approve {draft.id} --yes'"
         )
     return None
+
+
+def _why_alone(draft: Reviewed) -> str:
+    codes = {mark.code for mark in marks_from_json(draft.marks)}
+    if MarkCode.UNOWNED in codes:
+        return "goes somewhere you never named"
+    return "holds something that cannot be shown here"
 
 
 def split_batch(

@@ -1,12 +1,13 @@
 """Judges a draft: gathers what the session and the owner's records know, and finds its marks."""
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlmodel import Session, col, select
 
+from outbox.attachments import Attached, Content, attached
 from outbox.identifiers import Identifier, IdentifierKind, extract, whole
 from outbox.journal import OwnerRecords, SessionText
 from outbox.leaves import texts
@@ -22,14 +23,20 @@ NAMES_AT_ONCE = 500  # a statement's variables are limited
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judge:
-    """Knows where to look: the transcripts, and the records the owner made."""
+    """Knows where to look: the transcripts, the records the owner made, the bytes of attachments."""
 
     text: SessionText
     records: OwnerRecords
+    content: Content
 
     def marks(self, session: Session, subject: Subject) -> tuple[Mark, ...]:
         """The marks of a draft at these arguments, from what the database holds now."""
-        return find_marks(subject, self.provenance(session, subject))
+        judged = replace(subject, attached=self.attached(subject.args))
+        return find_marks(judged, self.provenance(session, subject))
+
+    def attached(self, args: Mapping[str, Any]) -> tuple[Attached, ...]:
+        """The attachments at these arguments, with as much of each as can be shown."""
+        return attached(args, self.content)
 
     def provenance(self, session: Session, subject: Subject) -> Provenance:
         """Whose each identifier of the draft's session is."""

@@ -4,11 +4,13 @@ A mark is decided from where text came from, never from what a model says about 
 member of `MarkCode`, a function in `MARKERS`, and its place in the two sets below.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from outbox.attachments import Attached
 from outbox.identifiers import (
     Identifier,
     IdentifierKind,
@@ -24,7 +26,13 @@ from outbox.provenance import Provenance, Standing
 from tools.contract import ReviewShape
 from tools.taint import Source, Taint
 
-SOURCES_NAMED = 3
+KINDS_NAMED = 3
+_KINDS = {
+    "mail": "mail of others",
+    "fs": "files of others",
+    "grep": "files of others",
+    "unknown": "text that nobody recorded",
+}  # by the first word of the tool's name; any other is called as it is
 LINKS_NAMED = 3
 
 
@@ -75,6 +83,7 @@ class Subject:
     taint: Taint
     owner_typed: tuple[str, ...] = ()
     drawn: tuple[Span, ...] = ()
+    attached: tuple[Attached, ...] = ()
 
 
 def marks_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Mark, ...]:
@@ -102,28 +111,21 @@ def find_marks(subject: Subject, provenance: Provenance) -> tuple[Mark, ...]:
 
 def _tainted(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
     del provenance
-    untrusted, private = _named(subject.taint.untrusted), _named(subject.taint.private)
-    if untrusted and untrusted == private:
-        said = f"third-party text and private data: {untrusted}"
-    else:
-        legs = (("third-party text", untrusted), ("private data", private))
-        said = ", and ".join(f"{leg}: {named}" for leg, named in legs if named)
-    if said:
-        first = (*subject.taint.untrusted, *subject.taint.private)[0]
-        yield Mark(code=MarkCode.TAINTED, text=f"written after reading {said}", source=str(first))
+    untrusted, private = subject.taint.untrusted, subject.taint.private
+    legs = [_of_others(untrusted)] if untrusted else []
+    legs += ["private data"] if private else []
+    if legs:
+        every = dict.fromkeys(map(str, (*untrusted, *private)))
+        said = f"written after reading {' and '.join(legs)}"
+        yield Mark(code=MarkCode.TAINTED, text=said, source="; ".join(every))
 
 
-def _named(sources: Sequence[Source]) -> str:
-    """The calls in their order; those of one tool in one turn are counted together."""
-    calls: dict[tuple[str, int], list[Source]] = {}
-    for source in sources:
-        calls.setdefault((source.tool, source.turn), []).append(source)
-    named = [
-        str(each[0]) if len(each) == 1 else f"{tool} in turn {turn} ({len(each)} calls)"
-        for (tool, turn), each in calls.items()
-    ]
-    more = len(named) - SOURCES_NAMED
-    shown = ", ".join(named[:SOURCES_NAMED])
+def _of_others(sources: Sequence[Source]) -> str:
+    """`mail of others (8 reads)`: kinds of text in their order, each with how often it was read."""
+    counted = Counter(_KINDS.get(source.tool.partition("_")[0], source.tool) for source in sources)
+    named = [f"{kind} ({count} read{'s' if count > 1 else ''})" for kind, count in counted.items()]
+    more = len(named) - KINDS_NAMED
+    shown = ", ".join(named[:KINDS_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
 
 
@@ -218,4 +220,22 @@ def _link_mark(path: str, foreign: Mapping[str, str]) -> Mark:
     )
 
 
-MARKERS: tuple[Callable[[Subject, Provenance], Iterator[Mark]], ...] = (_tainted, _unowned, _link)
+def _opaque(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
+    del provenance
+    for number, each in enumerate(subject.attached, start=1):
+        if each.text is None:
+            odd = "".join(f"; {oddity}" for oddity in each.oddities)
+            yield Mark(
+                code=MarkCode.OPAQUE,
+                text=f"{each.described} cannot be shown here{odd}; 'steward outbox show ID "
+                f"--attachment {number} > FILE' writes it",
+                path=each.path,
+            )
+
+
+MARKERS: tuple[Callable[[Subject, Provenance], Iterator[Mark]], ...] = (
+    _tainted,
+    _unowned,
+    _link,
+    _opaque,
+)

@@ -8,10 +8,11 @@ imitate the frame.
 import difflib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Protocol
 
+from outbox.attachments import Attached
 from outbox.identifiers import IdentifierKind, extract, whole
 from outbox.leaves import texts
 from outbox.marks import SHOWN_ONLY, Mark, marks_from_json
@@ -23,6 +24,7 @@ from tools.contract import ReviewShape
 EMPTY = f"{OPEN}empty{CLOSE}"
 NOT_SET = f"{OPEN}not set{CLOSE}"
 LABEL_WIDTH = 12
+THREADING = ("message_id", "thread_id", "in_reply_to", "references")
 DIFFERENCE_LIMIT = 4000  # lines; comparing more takes too long to wait for
 
 
@@ -48,14 +50,28 @@ class Field:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Content:
+    """An attachment: one line that describes it, and the whole of its text or why it is not shown."""
+
+    title: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """The projection, in the order it is read."""
+    """The projection, in the order it is read.
+
+    `empty` names the arguments that hold nothing; `threading` are identifiers that nobody reads.
+    """
 
     title: str
     marks: tuple[Mark, ...]
     headers: tuple[Field, ...]
+    empty: tuple[str, ...]
     body: Field | None
     others: tuple[Field, ...]
+    threading: tuple[Field, ...]
+    contents: tuple[Content, ...]
     spellings: tuple[str, ...]  # non-ASCII domains and addresses, as machines read them
     edits: tuple[str, ...]
     answering: tuple[str, ...]
@@ -63,27 +79,59 @@ class Review:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Every argument, each once."""
-        return (*self.headers, *((self.body,) if self.body else ()), *self.others)
+        """Every argument that holds something, each once; `empty` names the others."""
+        return (*self.headers, *((self.body,) if self.body else ()), *self.others, *self.threading)
 
 
-def project(draft: Reviewable, shape: ReviewShape) -> Review:
+def project(draft: Reviewable, shape: ReviewShape, attachments: Sequence[Attached] = ()) -> Review:
     """The projection of a draft as it is stored; of a shape without names, every argument as it comes."""
     args = draft.args
-    headers = [name for name in dict.fromkeys(shape.headers) if name in args and name != shape.body]
     body = shape.body if shape.body in args else None
-    others = [name for name in args if name not in headers and name != body]
+    empty = [name for name in _reading_order(args, shape) if name != body and _is_empty(args[name])]
+    shown = [name for name in args if name != body and name not in empty]
+    headers = [name for name in dict.fromkeys(shape.headers) if name in shown]
+    ids = {shape.source_id, shape.thread_id, *THREADING} - set(headers)
+    threading = [name for name in shown if name in ids]
+    others = [name for name in shown if name not in headers and name not in threading]
     return Review(
         title=f"draft {draft.id}, revision {draft.revision}: {visible(draft.tool)}",
-        marks=marks_from_json(draft.marks),
+        marks=tuple(_placed(mark, args) for mark in marks_from_json(draft.marks)),
         headers=tuple(_field(name, args[name], shape) for name in headers),
+        empty=tuple(empty),
         body=_body(body, args[body]) if body is not None else None,
         others=tuple(_field(name, args[name], shape) for name in others),
+        threading=tuple(_field(name, args[name], shape) for name in threading),
+        contents=tuple(_content(number, each) for number, each in enumerate(attachments, start=1)),
         spellings=tuple(dict.fromkeys(_spellings(args))),
         edits=tuple(_edits(draft.args_before, args)),
         answering=tuple(_answering(draft.replying_to)),
         error=visible(draft.error) if draft.error else None,
     )
+
+
+def _reading_order(args: Mapping[str, Any], shape: ReviewShape) -> Iterator[str]:
+    return (name for name in dict.fromkeys((*shape.headers, *args)) if name in args)
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or value in ("", [], {})
+
+
+def _placed(mark: Mark, args: Mapping[str, Any]) -> Mark:
+    """The only entry of a list is called by the list's name, as it is shown."""
+    name, _, index = (mark.path or "").partition("[")
+    only = index == "0]" and isinstance(args.get(name), list) and len(args[name]) == 1
+    return replace(mark, path=name) if only else mark
+
+
+def _content(number: int, attachment: Attached) -> Content:
+    """Its text behind the gutter; a file's own line ends are those of its text."""
+    title = f"attachment {number}, {visible(attachment.described)}"
+    odd = tuple(f"  !! {visible(oddity)}" for oddity in attachment.oddities)
+    if attachment.text is None:
+        return Content(title=f"{title}: not shown", lines=odd)
+    lines = block(attachment.text.replace("\r\n", "\n"))
+    return Content(title=f"{title}:", lines=(*odd, *lines))
 
 
 def render(review: Review) -> str:
@@ -93,18 +141,14 @@ def render(review: Review) -> str:
 
 def _rendered(review: Review) -> Iterator[str]:
     yield review.title
-    for mark in review.marks:
-        yield _mark_line(mark)
+    yield from map(_mark_line, review.marks)
     if review.error:
         yield f"last error: {review.error}"
     yield ""
-    for field in review.headers:
-        yield from _field_lines(field)
-    if review.body is not None:
-        yield f"{visible(review.body.name)}:"
-        yield from review.body.lines
-    for field in review.others:
-        yield from _field_lines(field)
+    yield from _arguments(review)
+    for content in review.contents:
+        yield content.title
+        yield from content.lines
     if review.spellings:
         yield "as machines read the names above:"
         yield from review.spellings
@@ -116,10 +160,32 @@ def _rendered(review: Review) -> Iterator[str]:
     yield from review.answering
 
 
+def _arguments(review: Review) -> Iterator[str]:
+    """Headers, the names of what is empty, the body, everything else, and the threading last."""
+    for field in review.headers:
+        yield from _field_lines(field)
+    if review.empty:
+        yield f"{'empty:':<{LABEL_WIDTH}} {', '.join(map(_as_name, review.empty))}"
+    if review.body is not None:
+        yield f"{visible(review.body.name)}:"
+        yield from review.body.lines
+    for field in review.others:
+        yield from _field_lines(field)
+    if review.threading:
+        yield "threading:"
+        for field in review.threading:
+            yield from (f"  {line}" for line in _field_lines(field))
+
+
 def _mark_line(mark: Mark) -> str:
     sign = "note" if mark.code in SHOWN_ONLY else "!!"
     where = f" {visible(mark.path)}:" if mark.path else ""
     return f"{sign} {mark.code.value.upper()}:{where} {visible(mark.text)}"
+
+
+def _as_name(name: str) -> str:
+    """A name among others: in quotes where it could pass for several."""
+    return name if name.isidentifier() and name.isascii() else _quoted(name)
 
 
 def _field_lines(field: Field) -> Iterator[str]:
@@ -235,7 +301,7 @@ def _as_lines(value: Any) -> list[str]:
 
 def _answering(source: Mapping[str, Any] | None) -> Iterator[str]:
     if source is None:
-        yield "It answers nothing."
+        yield "Not a reply."
     elif source["state"] == "gone":
         yield (
             f"It answers {visible(source['provider_id'])}, but its source is gone: nothing that "

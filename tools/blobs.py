@@ -56,6 +56,13 @@ class BlobStore:
             raise BlobError(f"blob {sha} is not the bytes that were stored under this name")
         return data
 
+    def find(self, sha: str) -> bytes | None:
+        """As `read`, but None where the bytes are missing or changed, or the name is no SHA-256."""
+        try:
+            return self.read(sha)
+        except BlobError:
+            return None
+
 
 def _holds(path: Path, sha: str) -> bool:
     """True if the file is there and whole; a broken one is written anew."""

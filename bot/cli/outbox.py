@@ -21,7 +21,14 @@ from bot.cli.words import (
     number,
     tell_more,
 )
-from bot.commands.outbox import expire_drafts, list_drafts, settle_and_verify, show_draft
+from bot.commands.outbox import (
+    attachment_bytes,
+    expire_drafts,
+    list_drafts,
+    settle_and_verify,
+    show_draft,
+)
+from bot.errors import UsageProblem
 from bot.wiring import House, open_house
 from outbox.tables import Draft, DraftStatus
 
@@ -41,6 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     showing = add_action(actions, "show", "one draft, exactly as it would go out")
     add_id(showing)
     add_json(showing)
+    showing.add_argument(
+        "--attachment", type=number(1), metavar="N", help="write the bytes of its N-th attachment"
+    )
     showing.set_defaults(act=_show)
     _configure_editing(add_action(actions, "edit", "change it; the original is kept beside it"))
     walking = add_action(actions, "review", "walk through what is pending, one at a time")
@@ -137,6 +147,8 @@ def _list(house: House, args: argparse.Namespace) -> int:
 
 
 def _show(house: House, args: argparse.Namespace) -> int:
+    if args.attachment is not None:
+        return _write_attachment(house, args)
     shown = show_draft(house, args.id)
     if args.json:
         print_json(shown.as_json)
@@ -144,6 +156,15 @@ def _show(house: House, args: argparse.Namespace) -> int:
     print_review(shown)
     sys.stdout.flush()
     say("\n" + _next_step(house, shown.draft))
+    return DONE
+
+
+def _write_attachment(house: House, args: argparse.Namespace) -> int:
+    """Bytes of whatever kind, so never onto a terminal, which they could steer."""
+    if sys.stdout.isatty():
+        raise UsageProblem("the bytes of an attachment go into a file or a pipe; add '> FILE'")
+    sys.stdout.buffer.write(attachment_bytes(house, args.id, args.attachment))
+    sys.stdout.flush()
     return DONE
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from bot.commands.decisions import note, tell_of_rejection
 from bot.wiring import House
 from outbox import drafts, listing, recovery
+from outbox.attachments import entries
 from outbox.attempts import all_attempts
 from outbox.edit import (
     Edit,
@@ -19,6 +20,7 @@ from outbox.edit import (
     key_of_same_shape,
     with_body,
 )
+from outbox.errors import NotFound
 from outbox.judge import subject_of
 from outbox.recovery import Finding, Reconciled, Verifier
 from outbox.release import Note, Released, Releaser
@@ -57,9 +59,27 @@ def show_draft(house: House, handle: str) -> Shown:
         provenance = house.judge.arguments(session, subject_of(draft, shape))
     return Shown(
         draft=draft,
-        review=project(draft, shape),
+        review=project(draft, shape, house.judge.attached(draft.args)),
         as_json=listing.shown_json(draft, attempts, provenance),
     )
+
+
+def attachment_bytes(house: House, handle: str, number: int) -> bytes:
+    """The exact bytes of the draft's N-th attachment, counted from 1.
+
+    Raises: NotFound also where there is no such attachment, or its bytes are gone; Ambiguous.
+    """
+    with house.store.read() as session:
+        draft = drafts.find(session, handle)
+    found = [entry for _, entry in entries(draft.args)]
+    if not 1 <= number <= len(found):
+        raise NotFound(f"draft {draft.id} has {len(found)} attachments; there is no {number}")
+    data = house.blobs.find(found[number - 1]["sha256"])
+    if data is None:
+        raise NotFound(
+            f"the bytes of attachment {number} of draft {draft.id} are not kept any more"
+        )
+    return data
 
 
 def find_drafts(

@@ -335,7 +335,7 @@ def make_bench(
         door=door,
         stager=Stager(
             store=store,
-            judge=Judge(text=TranscriptText(), records=NoRecords()),
+            judge=Judge(text=TranscriptText(), records=NoRecords(), content=lambda sha: None),
             settings=settings.outbox,
             now=lambda: NOON,
             new_id=new_id,

@@ -26,6 +26,7 @@ from outbox.staging import Stager
 from outbox.states import Decider
 from outbox.tables import Draft, DraftKind, DraftStatus
 from outbox.turn import Prepared, SessionFacts, Staged
+from tools.blobs import BlobStore
 from tools.contract import (
     Capabilities,
     Completed,
@@ -288,7 +289,8 @@ class World:
         self.server = FolderServer(folder / "server")
         self.words = Words()
         self.records = Records()
-        self.judge = Judge(text=self.words, records=self.records)
+        self.blobs = BlobStore(folder / "blobs")
+        self.judge = Judge(text=self.words, records=self.records, content=self.blobs.find)
         self.desk = Desk(context_of=self.context)
         self.releaser = Releaser(store=self.store, desk=self.desk, note=keep_note, now=now)
         self.journal = SessionJournal(self.store)

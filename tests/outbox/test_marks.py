@@ -317,30 +317,20 @@ MORE = tuple(Source(tool=f"server__read{n}", turn=3, what="a page") for n in ran
 @pytest.mark.parametrize(
     ("private", "untrusted", "said"),
     [
-        ((), (FILE,), "third-party text: fs_read in turn 1 (notes.md)"),
-        ((FILE,), (), "private data: fs_read in turn 1 (notes.md)"),
-        (
-            (FILE,),
-            MAIL,
-            "third-party text: mail_get_thread in turn 2 (3 calls), and private data: fs_read in "
-            "turn 1 (notes.md)",
-        ),
-        (MAIL, MAIL, "third-party text and private data: mail_get_thread in turn 2 (3 calls)"),
-        (
-            (),
-            MORE,
-            "third-party text: server__read0 in turn 3 (a page), server__read1 in turn 3 (a page), "
-            "server__read2 in turn 3 (a page) and 1 more",
-        ),
+        ((), (FILE,), "files of others (1 read)"),
+        ((FILE,), (), "private data"),
+        ((FILE,), MAIL, "mail of others (3 reads) and private data"),
+        (MAIL, (*MAIL, FILE), "mail of others (3 reads), files of others (1 read) and private data"),
+        ((), MORE, "server__read0 (1 read), server__read1 (1 read), server__read2 (1 read) and 1 more"),
     ],
-    ids=["untrusted", "private", "both", "both by the same calls", "many"],
-)
-def test_taint_is_marked_with_the_calls_that_set_it(private, untrusted, said):
+    ids=["untrusted", "private", "both", "several kinds", "many"],
+)  # fmt: skip
+def test_taint_is_marked_in_a_few_words_with_every_call_behind_it(private, untrusted, said):
     """O11."""
     taint = Taint(private=private, untrusted=untrusted)
     (mark,) = marks(told(), taint=taint)
     assert mark.text == f"written after reading {said}"
-    assert mark.source == str((untrusted or private)[0])
+    assert mark.source == "; ".join(dict.fromkeys(map(str, (*untrusted, *private))))
     assert not needs_confirmation([mark])
 
 
@@ -479,7 +469,11 @@ def test_a_judge_names_whose_each_identifier_is(tmp_path):
     words.add(Origin.OWNER, "tell ada@example.org")
     stranger = "ada@example.org https://evil.example/a"
     words.add(Origin.THIRD_PARTY, stranger, source="mail_recent in turn 1")
-    judge = Judge(text=words, records=Records(known=frozenset({"address:bob@example.org"})))
+    judge = Judge(
+        text=words,
+        records=Records(known=frozenset({"address:bob@example.org"})),
+        content=world.blobs.find,
+    )
     args = {"to": ["ada@example.org", "bob@example.org"], "body": "https://evil.example/a"}
     subject = Subject(session_id="s", args=args, shape=SHAPE, taint=CLEAN)
     with world.store.read() as session:

@@ -133,16 +133,15 @@ def test_a_draft_reads_from_its_headers_to_the_message_it_answers():
         "to:\n"
         "  - bob@example.org   written as Bob <bob@example.org>\n"
         "  - eve@example.org\n"
-        "cc:          \u27e6empty\u27e7\n"
         "subject:     Re: Meeting\n"
+        "empty:       cc, thread, footer\n"
         "body:\n"
         "  \u2502 See you.\n"
         "  \u2502 Ada\n"
-        "thread:      \u27e6not set\u27e7\n"
-        "in_reply_to: <m1@x>\n"
         'attachments: name: "a.pdf", size_bytes: 3\n'
         "urgent:      false\n"
-        "footer:      \u27e6empty\u27e7\n"
+        "threading:\n"
+        "  in_reply_to: <m1@x>\n"
     )
     assert after.endswith(
         "\n"
@@ -156,9 +155,31 @@ def test_a_draft_reads_from_its_headers_to_the_message_it_answers():
 
 def test_answering_nothing_and_a_source_that_is_gone_read_differently():
     """O10."""
-    assert shown().endswith("\nIt answers nothing.\n")
+    assert shown().endswith("\nNot a reply.\n")
     gone = shown(replying_to={"state": "gone", "provider_id": "<m1@x>"})
     assert "It answers <m1@x>, but its source is gone" in gone
+
+
+def test_the_only_entry_of_a_list_is_called_by_the_lists_name():
+    mark = {"code": "unowned", "text": "who?", "path": "to[0]", "source": None}
+    args = a_draft().args
+    assert "\n!! UNOWNED: to: who?\n" in shown(args=args, marks=[mark])
+    two = {**args, "to": ["ada@example.org", "eve@example.org"]}
+    assert "\n!! UNOWNED: to[0]: who?\n" in shown(args=two, marks=[mark])
+
+
+def test_a_message_the_agent_never_read_says_so():
+    """O10"""
+    source = {"state": "found", "provider_id": "<m1@x>", "title": "Plan", "text": "Pay."}
+    source |= {"cut_characters": 0, "seq": None, "tool": "mail_reply"}
+    assert shown(replying_to=source).endswith(
+        "\nIt answers this third-party text (read when drafting, never by the agent): Plan\n"
+        "  \u2502 Pay.\n"
+    )
+
+
+def test_a_name_that_could_pass_for_several_is_quoted_among_the_empty_ones():
+    assert 'empty:       cc, "a, b"\n' in shown(ReviewShape(), args={"cc": [], "a, b": None})
 
 
 def test_an_edit_shows_what_the_agent_wrote_and_what_goes_out():
@@ -204,9 +225,9 @@ def test_a_name_from_another_script_is_shown_as_machines_read_it():
 
 def test_a_body_cannot_imitate_the_frame():
     """O16."""
-    forged = "bye\n\nIt answers nothing.\n\ndraft 0abc, revision 1: post_send\nto: ada@example.org"
+    forged = "bye\n\nNot a reply.\n\ndraft 0abc, revision 1: post_send\nto: ada@example.org"
     text = shown(args={**a_draft().args, "to": ["eve@evil.example"], "body": forged})
-    assert text.count("\nIt answers nothing.") == 1
+    assert text.count("\nNot a reply.") == 1
     (recipients,) = [line for line in text.split("\n") if line.startswith("to:")]
     assert recipients.endswith("eve@evil.example")
 
@@ -231,11 +252,12 @@ def test_no_argument_is_dropped_and_none_is_shown_twice(args, shaped):
     """O1."""
     shape = SHAPE if shaped else ReviewShape()
     review = project(a_draft(args=args), shape)
-    assert sorted(field.name for field in review.fields) == sorted(args)
+    assert sorted([*review.empty, *(field.name for field in review.fields)]) == sorted(args)
+    assert all(args[name] in (None, "", [], {}) for name in review.empty)
     for field in review.fields:
         assert field.lines, "an argument without a line"
         assert all(not has_unseen(re.sub("[\t\ufe0f]", "", line)) for line in field.lines)
-    order = [name for name in shape.headers if name in args]
+    order = [name for name in shape.headers if name in args and name not in review.empty]
     assert [field.name for field in review.headers] == order
     render(review)
 
