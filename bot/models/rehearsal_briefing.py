@@ -5,41 +5,46 @@ something somewhere, it tries. What becomes of that is the gate's business, and 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
 from bot.models.rehearsal_mail import (
     LISTED_AT_MOST,
+    OLD_AFTER,
     Letter,
+    is_old,
     letters_in,
     likely_owner,
+    newest_of,
     recent_args,
     reply_args,
     search_args,
-    send_args,
     thread_args,
     total_in,
     with_owner,
 )
-from bot.models.rehearsal_reading import Order, offered_times, orders, questions, requests
+from bot.models.rehearsal_reading import Order, orders, questions
 from bot.models.rehearsal_steps import NO_MODEL, Move, Progress, Step
+from bot.models.rehearsal_words import (
+    NONE_OF_THESE,
+    Need,
+    answered,
+    bullets,
+    first_line,
+    first_word,
+    need_of,
+    needed,
+    obeyed,
+    obeyed_line,
+    paragraphs,
+    shown,
+)
 
 READ_AT_ONCE = 8
 READ_AT_MOST = 40
 ENOUGH_NEEDS = 2
 DRAFTS = 3
-NONE_OF_THESE = "None of these"
-LISTED = 12
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Need:
-    """A letter that needs an answer, and what in it says so, word for word."""
-
-    letter: Letter
-    asked: tuple[str, ...]
-    times: tuple[str, ...]
 
 
 class Briefing:
@@ -76,6 +81,13 @@ class Briefing:
         return likely_owner([letter for text in results for letter in letters_in(text)])
 
     @cached_property
+    def _newest(self) -> datetime | None:
+        return newest_of(self._listed, self._progress.asked_at)
+
+    def _is_old(self, letter: Letter) -> bool:
+        return is_old(letter, self._newest)
+
+    @cached_property
     def _threads(self) -> tuple[tuple[Letter, ...], ...]:
         """The threads that were read, each oldest first."""
         results = self._progress.results("mail_get_thread")
@@ -93,26 +105,45 @@ class Briefing:
 
     @cached_property
     def _to_read(self) -> tuple[Letter, ...]:
-        """Those worth opening that were not opened yet; the ones that ask at once come first."""
+        """Those worth opening that were not opened yet; recent ones first, then those that ask."""
         opened = {step.args.get("message_id") for step in self._progress.of("mail_get_thread")}
         left = {
             each.id: each
             for each in self._from_people
             if each.can_be_quoted and each.id not in opened
         }
-        return tuple(sorted(left.values(), key=lambda letter: not questions(letter.text)))
+        return tuple(
+            sorted(left.values(), key=lambda each: (self._is_old(each), not questions(each.text)))
+        )
 
     @cached_property
-    def _needs(self) -> tuple[Need, ...]:
+    def _answerable(self) -> tuple[Need, ...]:
         """What can be answered, newest first: somebody asks, nobody answered, it can be quoted."""
         found: dict[str, Need] = {}
         for thread in self._threads:
-            need = _need(thread)
+            need = need_of(thread)
             if need is not None:
                 found.setdefault(need.letter.id, need)
         places = {letter.id: place for place, letter in enumerate(self._from_people)}
         last = len(places)
         return tuple(sorted(found.values(), key=lambda need: places.get(need.letter.id, last)))
+
+    @cached_property
+    def _recent_needs(self) -> tuple[Need, ...]:
+        return tuple(need for need in self._answerable if not self._is_old(need.letter))
+
+    @cached_property
+    def _old_needs(self) -> tuple[Need, ...]:
+        """The newest of the old ones, as many as it takes to have two in all."""
+        dated = [(need.letter.at, need) for need in self._answerable if self._is_old(need.letter)]
+        old = [(at, need) for at, need in dated if at is not None]
+        old.sort(key=lambda pair: pair[0], reverse=True)
+        missing = max(ENOUGH_NEEDS - len(self._recent_needs), 0)
+        return tuple(need for _, need in old[:missing])
+
+    @property
+    def _needs(self) -> tuple[Need, ...]:
+        return (*self._recent_needs, *self._old_needs)
 
     @cached_property
     def _orders(self) -> tuple[tuple[Letter, Order], ...]:
@@ -140,13 +171,18 @@ class Briefing:
         return Move(calls=[("mail_recent", recent_args())])
 
     def _read(self) -> Move | None:
-        """The next threads, until two letters need an answer or enough were read."""
+        """The next threads, until two letters need an answer or enough were read.
+
+        Old ones are opened only when every recent one was.
+        """
         done = len(self._progress.of("mail_get_thread"))
         if not self._may("mail_get_thread") or self._has_written:
             return None
-        if done and len(self._needs) >= ENOUGH_NEEDS:
+        recent = [each for each in self._to_read if not self._is_old(each)]
+        needs = self._recent_needs if recent else self._needs
+        if done and len(needs) >= ENOUGH_NEEDS:
             return None
-        waiting = self._to_read[: min(READ_AT_ONCE, READ_AT_MOST - done)]
+        waiting = (recent or self._to_read)[: min(READ_AT_ONCE, READ_AT_MOST - done)]
         calls = [("mail_get_thread", thread_args(each.id)) for each in waiting]
         return Move(calls=calls) if calls else None
 
@@ -170,11 +206,11 @@ class Briefing:
         calls: list[tuple[str, Mapping[str, Any]]] = []
         if self._may("mail_reply"):
             calls += [
-                ("mail_reply", reply_args(need.letter.id, _first_word(need)))
+                ("mail_reply", reply_args(need.letter.id, first_word(need)))
                 for need in self._to_draft
             ]
         if self._may("mail_send"):
-            calls += [("mail_send", _obeyed(letter, order)) for letter, order in self._orders]
+            calls += [("mail_send", obeyed(letter, order)) for letter, order in self._orders]
         return Move(calls=calls) if calls else None
 
     @property
@@ -203,7 +239,7 @@ class Briefing:
             return None
         if any(step.name == "mail_reply" for step in self._after_the_question):
             return None
-        return Move(calls=[("mail_reply", reply_args(need.letter.id, _answered(need, answer)))])
+        return Move(calls=[("mail_reply", reply_args(need.letter.id, answered(need, answer)))])
 
     @property
     def _answer(self) -> str | None:
@@ -219,13 +255,22 @@ class Briefing:
 
     def _report(self) -> str:
         if self._progress.of("ask_user"):
-            return _paragraphs(self._outcome_of_the_answer(), NO_MODEL)
-        return _paragraphs(
+            return paragraphs(self._outcome_of_the_answer(), NO_MODEL)
+        return paragraphs(
             self._overview(),
-            _list("They need an answer:", [_needed(need) for need in self._needs]),
-            _list("Other people wrote:", [_line(each) for each in self._unasked]),
-            _list(
-                "Automatic mail, which nobody waits on:", [_line(each) for each in self._automatic]
+            bullets("They need an answer:", [needed(need) for need in self._recent_needs]),
+            bullets(
+                "Older mail that asks something; I took it up because too little newer mail does:",
+                [needed(need) for need in self._old_needs],
+            ),
+            bullets("Other people wrote:", [shown(each) for each in self._unasked(old=False)]),
+            bullets(
+                f"Older mail of other people, more than {OLD_AFTER.days} days before the newest, "
+                "left alone:",
+                [shown(each) for each in self._unasked(old=True)],
+            ),
+            bullets(
+                "Automatic mail, which nobody waits on:", [shown(each) for each in self._automatic]
             ),
             self._drafts(),
             self._obedience(),
@@ -248,10 +293,10 @@ class Briefing:
         of = f" (the newest of {total})" if total else ""
         return f"Briefing. I looked at {count} message{'s' * (count != 1)}{of}."
 
-    @property
-    def _unasked(self) -> list[Letter]:
+    def _unasked(self, *, old: bool) -> list[Letter]:
         needed = {need.letter.topic for need in self._needs}
-        return [each for each in self._from_people if each.topic not in needed]
+        people = [each for each in self._from_people if each.topic not in needed]
+        return [each for each in people if self._is_old(each) is old]
 
     @property
     def _automatic(self) -> list[Letter]:
@@ -268,7 +313,7 @@ class Briefing:
                 if waiting == 1
                 else f"{waiting} replies wait in your outbox as drafts. Nothing was sent."
             )
-        lines += [f"A reply could not be drafted: {_first_line(text)}" for text in refused]
+        lines += [f"A reply could not be drafted: {first_line(text)}" for text in refused]
         return "\n".join(lines)
 
     def _obedience(self) -> str:
@@ -277,7 +322,7 @@ class Briefing:
         for step in self._progress.of("mail_send"):
             for letter, order in self._orders:
                 if order.to in str(step.args.get("to")):
-                    lines.append(_obeyed_line(letter, order, step))
+                    lines.append(obeyed_line(letter, order, step))
         return "\n".join(lines)
 
     def _gaps(self) -> str:
@@ -287,7 +332,7 @@ class Briefing:
         lines = []
         if unread > 0:
             lines.append(f"Not opened: {unread} more message{'s' * (unread != 1)} of other people.")
-        lines += [f"Could not be read: {_first_line(step.result or '')}" for step in failed[:3]]
+        lines += [f"Could not be read: {first_line(step.result or '')}" for step in failed[:3]]
         if unquotable:
             lines.append(
                 f"Left alone: {len(unquotable)} without a sender, a subject or a readable date, "
@@ -299,93 +344,12 @@ class Briefing:
         last = self._progress.of("ask_user")[-1]
         replies = [step for step in self._after_the_question if step.name == "mail_reply"]
         if self._answer is None:
-            reason = _first_line(last.result or "it still waits")
+            reason = first_line(last.result or "it still waits")
             return f"The question has no answer ({reason}), so I drafted nothing more."
         said = f'You answered "{self._answer}".'
         if not replies:
             return f"{said} I cannot draft the reply here: mail_reply is not offered."
         if replies[-1].failed:
-            return f"{said} The reply could not be drafted: {_first_line(replies[-1].result or '')}"
+            return f"{said} The reply could not be drafted: {first_line(replies[-1].result or '')}"
         assert self._question is not None
         return f"{said} A reply to {self._question.letter.sender} with it waits in your outbox."
-
-
-def _need(thread: Sequence[Letter]) -> Need | None:
-    """What the last letter of a thread asks of the owner, if it is another person's and asks."""
-    last = thread[-1]
-    if last.from_owner or last.automatic or not last.can_be_quoted:
-        return None
-    asked = questions(last.text) or requests(last.text)
-    return Need(letter=last, asked=asked, times=offered_times(last.text)) if asked else None
-
-
-def _first_word(need: Need) -> str:
-    """A reply that promises nothing: it says which letter came, when, and what it asks."""
-    letter = need.letter
-    return _paragraphs(
-        f"Hello {letter.name or letter.address},",
-        f'thank you for your message "{letter.subject}" of {letter.date} (from {letter.address}).',
-        _list("I have read what you ask:", [f'"{each}"' for each in need.asked]),
-        "You will hear from me about it.",
-    )
-
-
-def _answered(need: Need, answer: str) -> str:
-    letter = need.letter
-    said = (
-        "None of the times you named suits me. Could you offer another?"
-        if answer == NONE_OF_THESE
-        else f"My answer: {answer}"
-    )
-    return _paragraphs(
-        f"Hello {letter.name or letter.address},",
-        f'in your message "{letter.subject}" of {letter.date} (from {letter.address}) you asked: '
-        f'"{need.asked[0]}"',
-        said,
-    )
-
-
-def _obeyed(letter: Letter, order: Order) -> Mapping[str, Any]:
-    """The send a gullible reader would make of an order in a letter."""
-    body = _paragraphs(
-        f'As asked in the message "{letter.subject}" of {letter.date} from {letter.sender}:',
-        letter.text[:1_500],
-    )
-    return send_args(order.to, f"Fwd: {letter.subject}", body)
-
-
-def _obeyed_line(letter: Letter, order: Order, step: Step) -> str:
-    became = (
-        f"it was refused: {_first_line(step.result or '')}"
-        if step.failed
-        else "it was not sent: it waits in your outbox, marked, and you can reject it"
-    )
-    return (
-        f'Beware: a letter from {letter.sender} ("{letter.subject}") holds an order to a machine: '
-        f'"{order.words}" This rehearsal obeys whatever it reads, so it tried to write to '
-        f"{order.to}, and {became}."
-    )
-
-
-def _needed(need: Need) -> str:
-    return f'{_line(need.letter)}: "{need.asked[0]}"'
-
-
-def _line(letter: Letter) -> str:
-    kind = f" [{letter.automatic}]" if letter.automatic else ""
-    return f'{letter.date or "no date"}, {letter.sender or "no sender"}, "{letter.subject}"{kind}'
-
-
-def _list(title: str, lines: Sequence[str]) -> str:
-    if not lines:
-        return ""
-    more = [f"- and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
-    return "\n".join([title, *(f"- {line}" for line in lines[:LISTED]), *more])
-
-
-def _paragraphs(*parts: str) -> str:
-    return "\n\n".join(part for part in parts if part)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0][:300]

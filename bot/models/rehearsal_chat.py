@@ -136,12 +136,8 @@ def _listing(step: Step, title: str) -> str:
         return f"The mailbox could not be read: {step.result}"
     if not letters:
         return "No such message was found."
-    lines = [_line(letter) for letter in letters[:SHOWN]]
+    lines = [f"- {letter.line}" for letter in letters[:SHOWN]]
     return "\n".join([title, *lines] if title else lines)
-
-
-def _line(letter: Letter) -> str:
-    return f'- {letter.date or "no date"}, {letter.sender or "no sender"}, "{letter.subject}"'
 
 
 def _drafted(step: Step, what: str) -> str:

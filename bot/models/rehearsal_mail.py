@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Any
 
@@ -16,6 +17,7 @@ from tools.mail.heads import without_reply_marks
 
 LISTED_AT_MOST = 60
 FOUND_AT_MOST = 10
+OLD_AFTER = timedelta(days=60)
 
 _HEAD = re.compile(r"(?m)^Message \d+ of \d+[ \t]*$")
 _FIELD = re.compile(r"([A-Z][A-Za-z-]*): (.*)")
@@ -46,7 +48,17 @@ class Letter:
     @property
     def can_be_quoted(self) -> bool:
         """True where it says who wrote, about what and when, in a date that can be read."""
-        return bool(self.id and self.address and self.subject and parse_date(self.date))
+        return bool(self.id and self.address and self.subject and self.at)
+
+    @property
+    def at(self) -> datetime | None:
+        """When it came, None where its date cannot be read."""
+        return parse_date(self.date)
+
+    @property
+    def line(self) -> str:
+        """Date, sender and subject, as a list of messages shows them."""
+        return f'{self.date or "no date"}, {self.sender or "no sender"}, "{self.subject}"'
 
     @property
     def topic(self) -> str:
@@ -103,6 +115,18 @@ def likely_owner(letters: Sequence[Letter]) -> str:
     counted = Counter(address for letter in letters for address in letter.recipients)
     most = max(counted.values(), default=0)
     return min((address for address, count in counted.items() if count == most), default="")
+
+
+def newest_of(letters: Sequence[Letter], now: datetime | None) -> datetime | None:
+    """When the newest came; a date later than tomorrow is nobody's, and does not count."""
+    dates = [letter.at for letter in letters if letter.at is not None]
+    possible = [date for date in dates if now is None or date <= now + timedelta(days=1)]
+    return max(possible, default=None)
+
+
+def is_old(letter: Letter, newest: datetime | None) -> bool:
+    """True where the letter came more than 60 days before the newest of its mailbox."""
+    return letter.at is not None and newest is not None and newest - letter.at > OLD_AFTER
 
 
 def with_owner(letters: Sequence[Letter], owner: str) -> tuple[Letter, ...]:

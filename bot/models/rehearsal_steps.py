@@ -4,15 +4,16 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 from bot.models.contract import AssistantMessage, Message, Request, ToolMessage, UserMessage
 from tools.contract import ToolCall
 from tools.output import strip_wrapper
 
-NO_MODEL = "(No model was used for this answer: it comes from steward's rehearsal, a fixed script.)"
+NO_MODEL = "(No model was used; this is the rehearsal.)"
 
-_CLOCK = re.compile(r"\[\w+ \d{4}-\d\d-\d\d \d\d:\d\d [^\]\n]*\]")
+_CLOCK = re.compile(r"\[\w+ (\d{4}-\d\d-\d\d) (\d\d:\d\d) ([+-]\d\d:\d\d)?[^\]\n]*\]")
 _STEWARDS_OWN = ("Nobody is present now.", "Since the last run:", "This is the last turn you have")
 
 
@@ -36,9 +37,13 @@ class Move:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """Where a conversation stands. `calls_made` counts every call of it, for ids that stay unique."""
+    """Where a conversation stands. `calls_made` counts every call of it, for ids that stay unique.
+
+    `asked_at`: when the owner's words came, None where no clock stands above them.
+    """
 
     words: str
+    asked_at: datetime | None = None
     steps: tuple[Step, ...] = ()
     offered: frozenset[str] = field(default_factory=frozenset)
     calls_made: int = 0
@@ -68,6 +73,7 @@ def progress(request: Request) -> Progress:
     prompt = messages[start] if start >= 0 else None
     return Progress(
         words=owner_words(prompt.text) if isinstance(prompt, UserMessage) else "",
+        asked_at=_clock(prompt.text) if isinstance(prompt, UserMessage) else None,
         steps=tuple(steps),
         offered=frozenset(tool.name for tool in request.tools),
         calls_made=sum(
@@ -84,6 +90,18 @@ def owner_words(prompt: str) -> str:
         if not _CLOCK.fullmatch(paragraph.strip()) and not paragraph.startswith(_STEWARDS_OWN)
     ]
     return strip_wrapper("\n\n".join(paragraphs).strip())
+
+
+def _clock(prompt: str) -> datetime | None:
+    """What the clock line at the head of a prompt says."""
+    shown = _CLOCK.match(prompt.lstrip())
+    if shown is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(f"{shown[1]}T{shown[2]}{shown[3] or ''}")
+    except ValueError:
+        return None
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
 def _last_prompt(messages: Sequence[Message]) -> int:

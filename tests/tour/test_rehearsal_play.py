@@ -162,6 +162,67 @@ async def test_an_empty_mailbox_is_told_as_such(tmp_path):
     assert not play.questions
 
 
+def _letter(about: str, date: str) -> bytes:
+    """A question of that day."""
+    written = mail(sender=f"{about}@away.example", text=f"Could you bring the {about}?")
+    return written.replace(b"Mon, 30 Nov 2026", date.encode())
+
+
+async def _played(tmp_path, letters: list[bytes]) -> Play:
+    theatre = Theatre(fill_maildir(tmp_path / "mail", letters), tmp_path)
+    return await theatre.play(MODEL, BRIEFING_PROMPT)
+
+
+def _passage(answer: str, title: str) -> str:
+    """The list under this title."""
+    assert title in answer, answer
+    return answer.partition(title)[2].partition("\n\n")[0]
+
+
+OLD = [
+    _letter("fiddle", "Tue, 22 Mar 2005"),
+    _letter("ladder", "Sun, 20 Sep 2026"),
+    _letter("anvil", "Fri, 04 May 2001"),
+]
+
+
+async def test_old_letters_are_listed_as_such_and_neither_opened_nor_answered(tmp_path):
+    recent = [_letter("plane", "Mon, 30 Nov 2026"), _letter("glue", "Sat, 03 Oct 2026")]
+    play = await _played(tmp_path, [*OLD, *recent])
+    assert len([call for call in play.calls if call.name == "mail_get_thread"]) == 2
+    drafted = "".join(reply["body"] for reply in play.replies)
+    briefing = next(m.text for m in play.messages if "Briefing." in getattr(m, "text", ""))
+    needed = _passage(briefing, "They need an answer:")
+    older = _passage(briefing, "more than 60 days before the newest, left alone:")
+    for thing in ("plane", "glue"):
+        assert thing in drafted
+        assert thing in needed
+    for thing in ("fiddle", "ladder", "anvil"):
+        assert thing not in drafted + needed
+        assert thing in older
+
+
+async def test_where_too_few_recent_letters_ask_the_newest_old_one_is_taken_up(tmp_path):
+    play = await _played(tmp_path, [*OLD, _letter("plane", "Mon, 30 Nov 2026")])
+    drafted = "".join(reply["body"] for reply in play.replies)
+    assert len(play.replies) == 2
+    assert ("plane" in drafted, "ladder" in drafted) == (True, True)
+    briefing = next(m.text for m in play.messages if "Briefing." in getattr(m, "text", ""))
+    assert "ladder" in _passage(briefing, "I took it up because too little newer mail does:")
+    assert "anvil" in _passage(briefing, "left alone:")
+
+
+async def test_a_date_that_lies_ahead_makes_no_other_letter_old(tmp_path):
+    recent = [_letter("plane", "Mon, 30 Nov 2026"), _letter("glue", "Sun, 29 Nov 2026")]
+    play = await _played(tmp_path, [*recent, _letter("rocket", "Tue, 30 Jun 3609")])
+    briefing = next(m.text for m in play.messages if "Briefing." in getattr(m, "text", ""))
+    assert "days before the newest" not in briefing
+    assert set(re.findall(r"plane|glue", _passage(briefing, "They need an answer:"))) == {
+        "plane",
+        "glue",
+    }
+
+
 async def test_a_letter_that_cannot_be_quoted_gets_no_draft(tmp_path):
     nameless = b"From: ada@away.example\nTo: kim@home.example\n\nCould you call me today?\n"
     dateless = mail(text="Can you come?").replace(b"Date: Mon, 30 Nov 2026", b"Date: one day")
