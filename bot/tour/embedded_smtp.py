@@ -38,7 +38,7 @@ class FilingHandler:
             await asyncio.to_thread(file_message, self._sent, Slot(name=name), [content])
         except OSError as error:
             return f"451 4.3.0 not stored: {error.strerror}"
-        return f"250 2.0.0 filed as {name}"
+        return "250 2.0.0 filed"
 
 
 def _quiet_library_log() -> None:
