@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+import re
 import shlex
 import shutil
 import sys
@@ -11,15 +12,18 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from zoneinfo import ZoneInfo
 
-from bot.cli.asking import ask_line, is_present, is_yes
+from bot.cli.asking import is_present
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED
-from bot.cli.output import bold, dim, plain, print_json
+from bot.cli.output import bold, plain, print_json
+from bot.cli.tour_person import Person
+from bot.cli.words import number
 from bot.home import HOME_VARIABLE, Home, expand_user
 from bot.settings import machine_timezone
 from bot.tour.home import (
     BRIEFING_PROMPT,
+    REHEARSAL,
+    UNKNOWN_OWNER,
     MadeHome,
     TourMarker,
     Wishes,
@@ -28,10 +32,13 @@ from bot.tour.home import (
     tour_home,
     write_marker,
 )
+from bot.tour.lock import playing_in
 from bot.tour.script import Played, Waiting, next_commands, play
-from bot.tour.servers import ModelServer, seen_servers
+from bot.tour.servers import USUAL_PORTS, ModelServer, seen_servers
 
 PAGE = 200
+_ADDRESS = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
+_MAIL_LOOKS = frozenset({"mail_recent", "mail_search", "mail_get_thread"})
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +49,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="play it on a copy of this Maildir, mbox file or folder of .eml files",
     )
-    parser.add_argument("--address", help="your address in that mailbox, if the tour guesses wrong")
+    parser.add_argument(
+        "--address", type=_address, help="your address in that mailbox, if the tour guesses wrong"
+    )
+    parser.add_argument(
+        "--port",
+        action="append",
+        type=number(1, 65_535),
+        metavar="N",
+        help="look for a model server on this port of this machine, not on "
+        f"{', '.join(map(str, USUAL_PORTS))}; may be repeated",
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
 
 
@@ -50,7 +67,7 @@ def execute(args: argparse.Namespace) -> int:
     """Play it; what the person approves is sent to the server inside the tour and nowhere else."""
     home = tour_home(os.environ)
     person = Person(present=is_present() and not args.yes and not args.json, silent=args.json)
-    with _home_named(home):
+    with _home_named(home), playing_in(home):
         try:
             return _Tour(home, args, person).run()
         except KeyboardInterrupt:
@@ -58,37 +75,10 @@ def execute(args: argparse.Namespace) -> int:
             return INTERRUPTED
 
 
-class Person:
-    """bot.tour.script.Person on this terminal. After the end of input nobody is there any more."""
-
-    def __init__(self, *, present: bool, silent: bool) -> None:
-        self.present = present
-        self._silent = silent
-
-    def say(self, text: str) -> None:
-        """A paragraph, unless only JSON is wanted."""
-        if not self._silent:
-            print(f"\n{plain(text)}", flush=True)
-
-    def wants(self, question: str) -> bool:
-        """A clear yes; plain Enter is no."""
-        return is_yes(self._line(f"\n{plain(question)} [y/N] "))
-
-    def pause(self) -> None:
-        """Enter goes on."""
-        self._line(dim("(Enter) "))
-
-    def type_in(self, prompt: str) -> str:
-        """One line."""
-        return self._line(prompt).strip()
-
-    def _line(self, prompt: str) -> str:
-        if not self.present:
-            return ""
-        line = ask_line(prompt)
-        if line is None:
-            self.present = False
-        return line or ""
+def _address(text: str) -> str:
+    if not _ADDRESS.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no address such as you@example.org")
+    return text
 
 
 class _Tour:
@@ -116,12 +106,11 @@ class _Tour:
                 "(For a fresh one decide what waits, or set STEWARD_HOME to another folder.)"
             )
         played = play(self._stage, self._person, earlier=earlier)
-        failed = played.report is not None and bool(played.report.get("error"))
-        if not failed:
+        if played.problem is None:
             marker = marker.model_copy(update={"session": played.session})
             write_marker(self._home, marker)
         self._close(marker, played)
-        return ERROR if failed else DONE
+        return DONE if played.problem is None else ERROR
 
     def _source(self) -> Path | None:
         if self._args.mailbox is None:
@@ -138,27 +127,43 @@ class _Tour:
         return former.session if waiting.drafts or waiting.questions else None
 
     def _make(self, source: Path | None) -> MadeHome:
-        self._person.say(
-            bold("A tour of steward: it reads everything and sends nothing until you say so.")
+        self._person.headline(
+            "A tour of steward: it reads everything and sends nothing until you say so."
         )
         server = self._server()
-        wishes = Wishes(source=source, address=self._args.address, server=server)
-        zone = ZoneInfo(machine_timezone(os.environ))
-        made = make_home(self._home, wishes, now=datetime.now(UTC).astimezone(zone))
+        wishes = Wishes(
+            source=source,
+            address=self._args.address,
+            ask_address=self._ask_address,
+            server=server,
+            timezone=machine_timezone(os.environ),
+        )
+        made = make_home(self._home, wishes, now=datetime.now(UTC))
         self._introduce(made, server)
         return made
 
     def _server(self) -> ModelServer | None:
         """The model server that the person wants used, if any; none is used unasked."""
-        seen = asyncio.run(seen_servers(has_openai_key="OPENAI_API_KEY" in os.environ))
+        has_key = bool(os.environ.get("OPENAI_API_KEY"))
+        ports = self._args.port or USUAL_PORTS
+        seen = asyncio.run(seen_servers(has_openai_key=has_key, ports=ports))
         for server in seen:
             warning = " The mail of this tour would be sent there." if server.leaves_machine else ""
             if self._person.wants(f"There is a model: {server}.{warning} Shall it be used?"):
                 return server
         if seen and not self._person.present:
-            names = ", ".join(map(str, seen))
-            self._person.say(f"Seen but not used, because nobody was asked: {names}.")
+            self._person.say("\n".join(map(_offered, seen)))
         return None
+
+    def _ask_address(self) -> str:
+        """The owner's address, where the mailbox does not tell and somebody is there to ask."""
+        if self._person.present:
+            self._person.say("No message in that mailbox names a recipient.")
+        while typed := self._person.type_in("Your address (or Enter to go on without):"):
+            if _ADDRESS.fullmatch(typed):
+                return typed
+            self._person.say(f"{typed} is no address such as you@example.org.")
+        return ""
 
     def _introduce(self, made: MadeHome, server: ModelServer | None) -> None:
         tell = self._person.say
@@ -174,26 +179,30 @@ class _Tour:
             tell(f"You had edited config.toml; your version is kept as {made.kept_config}.")
 
     def _close(self, marker: TourMarker, played: Played) -> None:
-        commands = [_shown(self._home, words) for words in next_commands(played.waiting)]
+        commands = next_commands(played.waiting)
         if self._args.json:
             print_json(self._document(marker, played, commands))
             return
+        tell = self._person.say
         drafts, questions = len(played.waiting.drafts), len(played.waiting.questions)
         others = played.waiting.others
         besides = f" (and {others} more from before this tour)" if others else ""
-        self._person.say(
+        tell(
             f"So far: {drafts} draft{'s' * (drafts != 1)} and {questions} "
-            f"question{'s' * (questions != 1)} wait for you{besides}. "
-            "Go on with the ordinary commands:"
+            f"question{'s' * (questions != 1)} wait for you{besides}.\n"
+            f"{_who_answered(marker)}"
         )
-        print("\n" + "\n".join(f"  {command}" for command in commands))
-        self._person.say(
+        tell("Go on with the ordinary commands. First paste this line into your shell, once:")
+        print(f"\n  {_export(self._home)}")
+        tell("Then these, and every command that steward names in a hint, work as typed:")
+        print("\n" + "\n".join(f"  steward {plain(shlex.join(words))}" for words in commands))
+        tell(
             f"Everything lies in {self._home.root}; what is approved is filed in "
             f"{self._home.root / 'sent'} and goes nowhere else."
         )
 
     def _document(
-        self, marker: TourMarker, played: Played, commands: Sequence[str]
+        self, marker: TourMarker, played: Played, commands: Sequence[Sequence[str]]
     ) -> Mapping[str, Any]:
         return {
             "home": str(self._home.root),
@@ -204,7 +213,8 @@ class _Tour:
             "answer": played.report["answer"] if played.report else None,
             "drafts": [draft["id"] for draft in played.waiting.drafts],
             "questions": [question["id"] for question in played.waiting.questions],
-            "commands": list(commands),
+            "problem": played.problem,
+            "commands": [_shown(self._home, words) for words in commands],
         }
 
 
@@ -244,7 +254,7 @@ class _Stage:
             return
         from bot.cli.main import main
 
-        print(bold(f"\n$ steward {shlex.join(words)}"), flush=True)
+        print("\n" + bold(plain(f"$ steward {shlex.join(words)}")), flush=True)
         if main(words) == INTERRUPTED:
             raise KeyboardInterrupt
 
@@ -262,6 +272,20 @@ class _Stage:
         asked = [question for question in reversed(questions) if question["session"] == session]
         others = len(drafts) + len(questions) - len(mine) - len(asked)
         return Waiting(drafts=mine, questions=asked, others=others)
+
+    def unread(self, session: str) -> str | None:
+        """The first line of the last failed look, where every look into the mailbox failed."""
+        from bot.commands.sessions import show_session
+        from bot.wiring import open_house
+
+        looks = [
+            event
+            for event in show_session(open_house(), session)["events"]
+            if event["kind"] == "result" and event["tool"] in _MAIL_LOOKS
+        ]
+        if not looks or not all(look["is_error"] for look in looks):
+            return None
+        return str(looks[-1]["text"]).strip().partition("\n")[0]
 
 
 @contextmanager
@@ -287,20 +311,55 @@ def _mailbox_line(made: MadeHome) -> str:
     rest = f" ({'; '.join(notes)})" if notes else ""
     return (
         f"a copy of {made.marker.source}, a {copied.kind}: {copied.messages} "
-        f"message{'s' * (copied.messages != 1)}{rest}. "
-        f"Yours are taken to be those to {made.marker.address}; --address says otherwise."
+        f"message{'s' * (copied.messages != 1)}{rest}. {_whose(made.marker.address)}"
     )
 
 
-def _shown(home: Home, words: Sequence[str]) -> str:
-    """A command line that works when pasted, from the current directory."""
-    return f"{HOME_VARIABLE}={shlex.quote(str(home.root))} {_program()} {shlex.join(words)}"
+def _whose(address: str) -> str:
+    if address == UNKNOWN_OWNER:
+        return (
+            "No message there names a recipient, so steward does not know your address: drafts are "
+            f"written as from {address}, which cannot exist. Name yours with --address YOU@HOST."
+        )
+    return f"Your address there is taken to be {address}; --address says otherwise."
 
 
-def _program() -> str:
-    """How this very steward can be called again."""
-    started = Path(sys.argv[0])
+def _offered(server: ModelServer) -> str:
+    where = (
+        "OPENAI_API_KEY is set"
+        if server.leaves_machine
+        else f"A model server answers at {server.base_url} ({server.model})"
+    )
+    return f"{where}; without --yes, at a terminal, the tour offers it."
+
+
+def _who_answered(marker: TourMarker) -> str:
+    if marker.model == REHEARSAL:
+        return "The rehearsal gave the briefing; no model was used."
+    return f"The model {marker.model} gave the briefing."
+
+
+def _export(home: Home) -> str:
+    """The shell line after which a plain `steward` is this one, on the tour's home."""
+    named = f"export {HOME_VARIABLE}={shlex.quote(str(home.root))}"
+    program = _program()
     found = shutil.which("steward")
-    if found is not None and started.name == "steward" and Path(found).samefile(started):
-        return "steward"
-    return shlex.quote(str(started.absolute())) if started.name == "steward" else "steward"
+    if found is not None and program.exists() and program.samefile(found):
+        return named
+    return f'{named} PATH={shlex.quote(str(program.parent))}:"$PATH"'
+
+
+def _shown(home: Home, words: Sequence[str]) -> str:
+    """A command line that works when pasted anywhere, and from any directory."""
+    named = f"{HOME_VARIABLE}={shlex.quote(str(home.root))}"
+    return f"{named} {shlex.quote(str(_program()))} {shlex.join(words)}"
+
+
+def _program() -> Path:
+    """Where this very steward lies: what was started, else beside the interpreter that runs it."""
+    started = Path(sys.argv[0])
+    return (
+        started.absolute()
+        if started.name == "steward"
+        else Path(sys.executable).with_name("steward")
+    )

@@ -8,10 +8,11 @@ import hashlib
 import json
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -32,6 +33,9 @@ BRIEFING_PROMPT = (
     "Give me my morning briefing: what came in, what needs an answer from me, and what can wait. "
     "Draft replies to the messages that need one, and ask me where you cannot decide."
 )
+
+REHEARSAL = "rehearsal"  # what the marker says where no model server is used
+UNKNOWN_OWNER = "owner@steward.invalid"  # RFC 2606: nobody can ever have it
 
 _INSTRUCTIONS = (
     "You work for the owner of this mailbox. Keep briefings short: who wrote, what about, when, and "
@@ -56,11 +60,16 @@ class TourMarker(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wishes:
-    """What this tour is to be made of."""
+    """What this tour is to be made of. `timezone`: the IANA name of the zone its times are told in.
+
+    `ask_address` is called where the mailbox does not tell whose it is; "" for no answer.
+    """
 
     source: Path | None = None
     address: str | None = None
+    ask_address: Callable[[], str] = str
     server: ModelServer | None = None
+    timezone: str = "UTC"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,23 +143,24 @@ def make_home(home: Home, wishes: Wishes, *, now: datetime) -> MadeHome:
 
 def _make(home: Home, wishes: Wishes, now: datetime) -> MadeHome:
     former = read_marker(home)
+    now = now.astimezone(ZoneInfo(wishes.timezone))
     home.root.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     if former is None:
         write_marker(home, TourMarker(made_at=now))
     name = f"mail/{now:%Y%m%d-%H%M%S-%f}"
     copied = _copy(wishes.source, home.root / name, home) if wishes.source else None
     messages = copied.messages if copied else mailbox.write_mailbox(home.root / name, now=now)
-    address = wishes.address or (copied.address if copied else mailbox.ADDRESS)
+    address = wishes.address or (_owner(copied, wishes) if copied else mailbox.ADDRESS)
     kept = _put_edited_config_aside(home, former, now)
     facts = AccountFacts(mailbox=name, address=address, is_sample=copied is None)
-    config = config_text(home, facts, wishes.server)
+    config = config_text(home, facts, wishes)
     write_private(home.config, config.encode())
     marker = TourMarker(
         made_at=now,
         source=str(wishes.source) if wishes.source else None,
         address=address,
         mailbox=name,
-        model=str(wishes.server or "rehearsal"),
+        model=str(wishes.server or REHEARSAL),
         config_sha256=_sha256(config),
     )
     write_marker(home, marker)
@@ -167,6 +177,10 @@ def _copy(source: Path, into: Path, home: Home) -> Copied:
     except (OSError, UsageProblem):
         shutil.rmtree(into, ignore_errors=True)
         raise
+
+
+def _owner(copied: Copied, wishes: Wishes) -> str:
+    return copied.address or wishes.ask_address() or UNKNOWN_OWNER
 
 
 def _put_edited_config_aside(home: Home, former: TourMarker | None, now: datetime) -> Path | None:
@@ -189,13 +203,14 @@ class AccountFacts:
     is_sample: bool
 
 
-def config_text(home: Home, account: AccountFacts, server: ModelServer | None) -> str:
+def config_text(home: Home, account: AccountFacts, wishes: Wishes) -> str:
     """The configuration of a tour's home, as TOML."""
-    model = "rehearsal" if server is None else "server"
+    model = REHEARSAL if wishes.server is None else "server"
     lines = [
         "# Written by `steward try`. This home sends only to the mail server inside steward itself.",
+        f"timezone = {_toml(wishes.timezone)}",
         "",
-        *_model_lines(server),
+        *_model_lines(wishes.server),
         "",
         "[agents.assistant]",
         f"model = {_toml(model)}",

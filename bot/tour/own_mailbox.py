@@ -23,15 +23,15 @@ from bot.errors import UsageProblem
 from bot.tour.maildir import Slot, file_message, is_maildir, make_maildir
 
 MESSAGE_LIMIT_BYTES = 64 * 1024**2
-UNKNOWN_OWNER = "owner@steward.invalid"
 
 _PIECE_BYTES = 256 * 1024
 _HEADER_BYTES = 64 * 1024
 _LEFT_OUT = {"trash", "junk", "spam", "drafts", "deleted items", "papierkorb", "entwürfe"}
-_MESSAGE_SUFFIXES = (".eml", "")  # without one: MH folders number their messages
 _ADDRESS = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+\.[^\s@<>,;:\".]+")
 _ESCAPED = re.compile(rb">+From ")
 _OWNER_HEADERS = ("Delivered-To", "X-Original-To", "To", "Cc")
+_HEADER_LINE = re.compile(rb"([!-9;-~]+)[ \t]*:|[ \t]")
+_HEADER_END = re.compile(rb"\r?\n\r?\n")
 
 
 class _Unreadable(Exception):  # noqa: N818 - caught here, counted as skipped
@@ -48,13 +48,16 @@ class SourceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied:
-    """What was copied. `skipped` could not be read or was too large; `older` was past the limits."""
+    """What was copied. `skipped` could not be read or was too large; `older` was past the limits.
+
+    `address` is whose mailbox it seems to be, None where no message names a recipient.
+    """
 
     kind: SourceKind
     messages: int
     skipped: int
     older: int
-    address: str
+    address: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,14 +83,18 @@ class CopyLimits:
 def copy_mailbox(source: Path, into: Path, limits: CopyLimits = CopyLimits()) -> Copied:
     """The newest messages of `source` that fit the limits, now in the Maildir `into`.
 
-    Folders of a Maildir are read too, except trash, spam and drafts. Nothing in `source` is opened
-    for writing, renamed or locked.
+    Folders of a Maildir are read too, except trash, spam and drafts. Of any other folder only what
+    is named `.eml` or begins like a message is taken. Nothing in `source` is opened for writing,
+    renamed or locked.
 
-    Raises: UsageProblem when there is no mailbox there or no message in it, OSError when the copy
-    cannot be written.
+    Raises: UsageProblem when there is no mailbox there, no message in it, or it may not be read;
+    OSError when the copy cannot be written.
     """
-    kind = _kind(source)
-    found, skipped = _find(kind, source)
+    try:
+        kind = _kind(source)
+        found, skipped = _find(kind, source)
+    except OSError as error:
+        raise UsageProblem(f"cannot read {source}: {error.strerror or error}") from error
     kept = _newest(found, limits)
     make_maildir(into)
     recipients: Counter[str] = Counter()
@@ -100,7 +107,10 @@ def copy_mailbox(source: Path, into: Path, limits: CopyLimits = CopyLimits()) ->
         copied += 1
         recipients.update(_recipients(head))
     if not copied:
-        raise UsageProblem(f"no readable message in {source} (a {kind}; {skipped} were skipped)")
+        unread = f" ({skipped} could not be read)" if skipped else ""
+        raise UsageProblem(
+            f"{source} holds no mail{unread}; name a Maildir, a folder of .eml files or an mbox"
+        )
     return Copied(
         kind=kind,
         messages=copied,
@@ -134,9 +144,36 @@ def _find(kind: SourceKind, source: Path) -> tuple[list[_Source], int]:
         case SourceKind.MAILDIR:
             paths = [path for folder in _maildirs(source) for path in _in_maildir(folder)]
         case SourceKind.FOLDER:
-            paths = [path for path in _walk(source) if path.suffix.lower() in _MESSAGE_SUFFIXES]
+            paths = [path for path in _walk(source) if _is_message(path)]
     found = [message for path in paths if (message := _whole_file(path)) is not None]
     return found, len(paths) - len(found)
+
+
+def _is_message(path: Path) -> bool:
+    """True for `.eml`, and for a readable file of any other name that begins as mail does.
+
+    Why not every file: the folder may be anything, and what is no mail is never copied.
+    """
+    if path.suffix.lower() == ".eml":
+        return True
+    if _whole_file(path) is None:
+        return False
+    try:
+        with path.open("rb") as file:
+            return _is_mail_header(file.read(_HEADER_BYTES))
+    except OSError:
+        return False
+
+
+def _is_mail_header(start: bytes) -> bool:
+    """True where header lines stand alone up to the first blank line, and one says From or Date."""
+    head, *_ = _HEADER_END.split(start, maxsplit=1)
+    lines = head.splitlines()
+    if lines and lines[0].startswith(b"From "):  # MH folders that were once an mbox
+        del lines[0]
+    matches = [_HEADER_LINE.match(line) for line in lines]
+    names = {match[1].lower() for match in matches if match is not None and match[1]}
+    return None not in matches and not names.isdisjoint({b"from", b"date"})
 
 
 def _maildirs(folder: Path) -> Iterator[Path]:
@@ -264,9 +301,9 @@ def _recipients(head: bytes) -> set[str]:
     return {address for address in addresses if _ADDRESS.fullmatch(address)}
 
 
-def _most_frequent(recipients: Counter[str]) -> str:
+def _most_frequent(recipients: Counter[str]) -> str | None:
     """The address that most messages went to; the first in order among equals."""
     if not recipients:
-        return UNKNOWN_OWNER
+        return None
     most = max(recipients.values())
     return min(address for address, count in recipients.items() if count == most)

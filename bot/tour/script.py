@@ -8,7 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from outbox import options as choices
+
 REPLY = "mail_reply"
+UNOWNED = (
+    'The marks: a "tainted" draft was written after reading mail of others; an "unowned" one goes to an '
+    "address that steward has not found in your own words, your contacts or your sent mail. With a "
+    "copied mailbox that is nearly everybody; approving such a draft asks once more."
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,10 @@ class Stage(Protocol):
         """The pending drafts and open questions of this session, the oldest first."""
         ...
 
+    def unread(self, session: str) -> str | None:
+        """Why no look into the mailbox succeeded in this session; None where one did or none was tried."""
+        ...
+
 
 class Person(Protocol):
     """Who watches, if anybody does."""
@@ -61,11 +72,15 @@ class Person(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Played:
-    """What a play came to. `report` is the briefing's, None where an earlier play was gone on with."""
+    """What a play came to. `report` is the briefing's, None where an earlier play was gone on with.
+
+    `problem`: why this was no tour of the mailbox after all.
+    """
 
     session: str
     report: Mapping[str, Any] | None
     waiting: Waiting
+    problem: str | None = None
 
 
 def play(stage: Stage, person: Person, *, earlier: str | None) -> Played:
@@ -74,6 +89,11 @@ def play(stage: Stage, person: Person, *, earlier: str | None) -> Played:
     if session is None:
         report = _briefing(stage, person)
         session = str(report["session"])
+        if problem := _problem(stage, report):
+            person.say(problem)
+            return Played(
+                session=session, report=report, waiting=stage.waiting(session), problem=problem
+            )
     waiting = stage.waiting(session)
     _outbox(stage, person, waiting.drafts)
     _question(stage, person, waiting.questions)
@@ -83,19 +103,25 @@ def play(stage: Stage, person: Person, *, earlier: str | None) -> Played:
 def _briefing(stage: Stage, person: Person) -> Mapping[str, Any]:
     person.say("Now the morning briefing runs, as it would while you are still asleep.")
     person.pause()
-    report = stage.brief()
+    return stage.brief()
+
+
+def _problem(stage: Stage, report: Mapping[str, Any]) -> str | None:
     if report.get("error"):
-        person.say(f"The briefing ended early: {report['error']}")
-    return report
+        return f"The briefing ended early: {report['error']}"
+    reason = stage.unread(str(report["session"]))
+    return None if reason is None else f"The mailbox could not be read: {reason}"
 
 
 def _outbox(stage: Stage, person: Person, drafts: Sequence[Mapping[str, Any]]) -> None:
     if not drafts:
-        person.say("No draft waits: nothing in this mailbox called for an answer.")
+        person.say("No draft waits: the briefing drafted nothing.")
         return
     person.say("Nothing was sent. Whatever would leave this machine waits in the outbox:")
     person.pause()
     stage.command("outbox")
+    if any(_is_unowned(draft) for draft in _replies(drafts)):
+        person.say(UNOWNED)
     for draft in _strange(drafts)[:1]:
         _marked(stage, person, draft)
     for draft in _replies(drafts)[:1]:
@@ -126,10 +152,20 @@ def _question(stage: Stage, person: Person, questions: Sequence[Mapping[str, Any
     person.say("The run could not decide one thing. It asked, ended, and goes on when you answer:")
     person.pause()
     stage.command("questions", "show", question["id"])
-    if person.wants("Do you want to answer it now?"):
-        answer = person.type_in("Your answer: ")
-        if answer:
-            stage.command("questions", "answer", question["id"], answer)
+    answer = person.type_in(f"Your answer ({_ways_to_answer(question)}, or Enter to leave it):")
+    if answer:
+        # The question and its warning stand right above, so nothing is asked under them once more.
+        words = ("--", answer) if answer.startswith("-") else (answer,)
+        stage.command("questions", "answer", question["id"], "--yes", *words)
+
+
+def _ways_to_answer(question: Mapping[str, Any]) -> str:
+    options = question.get("options") or []
+    if not options:
+        return "your own words"
+    if not choices.are_numbered(options):
+        return "an option as it stands there, your own words"
+    return f"{'1' if len(options) == 1 else f'1-{len(options)}'}, your own words"
 
 
 def next_commands(waiting: Waiting) -> list[tuple[str, ...]]:
@@ -151,8 +187,8 @@ def _replies(drafts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _strange(drafts: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Those that answer nobody and go to an address the owner never named."""
-    return [
-        draft
-        for draft in drafts
-        if draft["tool"] != REPLY and any(mark["code"] == "unowned" for mark in draft["marks"])
-    ]
+    return [draft for draft in drafts if draft["tool"] != REPLY and _is_unowned(draft)]
+
+
+def _is_unowned(draft: Mapping[str, Any]) -> bool:
+    return any(mark["code"] == "unowned" for mark in draft["marks"])

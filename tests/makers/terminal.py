@@ -26,13 +26,14 @@ class Terminal:
             stdin=slave,
             stdout=slave,
             stderr=slave,
-            env={**environ, "TERM": "dumb"},
+            env={"TERM": "dumb", **environ},
             cwd=cwd,
             start_new_session=True,
             preexec_fn=_hear_interrupts,  # noqa: PLW1509 - the tests start no threads
         )
         os.close(slave)
-        self.seen = ""
+        self.seen = ""  # without escape sequences
+        self.raw = b""
         self._read_to = 0
 
     def __enter__(self) -> "Terminal":
@@ -89,6 +90,7 @@ class Terminal:
             piece = os.read(self._master, 65_536)
         except OSError:  # the other side is closed: on Linux a terminal ends by EIO
             return False
+        self.raw += piece
         self.seen += _ESCAPES.sub("", piece.decode(errors="replace")).replace("\r\n", "\n")
         return bool(piece)
 

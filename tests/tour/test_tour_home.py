@@ -8,7 +8,8 @@ import pytest
 from bot.errors import ConfigProblem, UsageProblem
 from bot.home import Home
 from bot.settings import load_settings
-from bot.tour.home import Wishes, make_home, read_marker, tour_home
+from bot.tour.home import UNKNOWN_OWNER, Wishes, make_home, read_marker, tour_home
+from bot.tour.lock import playing_in
 from bot.tour.servers import ModelServer
 from makers.tour import NOW, fill_maildir, mail, tree_digest
 
@@ -106,6 +107,54 @@ def test_a_second_tour_keeps_what_was_done_and_renews_the_mailbox(tmp_path):
     assert second.marker.mailbox != first.marker.mailbox
     assert not (home.root / first.marker.mailbox).exists()
     assert second.kept_config is None
+
+
+def test_times_are_told_in_the_zone_of_the_machine(tmp_path):
+    home = _home(tmp_path)
+    made = make_home(home, Wishes(timezone="America/St_Johns"), now=NOW)
+    assert str(load_settings(home.root, {"TZ": "UTC"}).timezone) == "America/St_Johns"
+    letters = (home.root / made.marker.mailbox).glob("*/*.steward*")
+    dates = [line for each in letters for line in each.read_text().splitlines() if "Date: " in line]
+    assert dates
+    assert all(line.endswith(" -0330") for line in dates)
+
+
+def test_where_the_mailbox_does_not_tell_the_owner_is_asked(tmp_path):
+    source = fill_maildir(tmp_path / "own", [mail(to="undisclosed-recipients:;")])
+    told = Wishes(source=source, ask_address=lambda: "kim@home.example")
+    assert make_home(_home(tmp_path, "a"), told, now=NOW).marker.address == "kim@home.example"
+    silent = make_home(_home(tmp_path, "b"), Wishes(source=source), now=NOW)
+    assert silent.marker.address == UNKNOWN_OWNER
+    known = fill_maildir(tmp_path / "known", [mail()])
+    asked: list[str] = []
+    wishes = Wishes(source=known, ask_address=lambda: asked.append("asked") or "")
+    assert make_home(_home(tmp_path, "c"), wishes, now=NOW).marker.address == "kim@home.example"
+    assert asked == []
+
+
+def test_only_one_tour_at_a_time_plays_in_a_home(tmp_path):
+    home = _home(tmp_path)
+    with playing_in(home):
+        with pytest.raises(ConfigProblem) as caught, playing_in(home):
+            pass
+        with playing_in(_home(tmp_path, "other")):
+            pass
+    assert str(caught.value) == (
+        f"a tour is playing in {home.root}; wait for it, or set STEWARD_HOME to another folder"
+    )
+    with playing_in(home):
+        assert make_home(home, Wishes(), now=NOW).messages == 14
+
+
+@pytest.mark.parametrize("file", ["config.toml", "steward.db"])
+def test_in_a_home_of_the_owners_own_not_even_a_lock_is_left(tmp_path, file):
+    home = _home(tmp_path)
+    home.root.mkdir()
+    (home.root / file).write_text("precious")
+    before = tree_digest(home.root)
+    with pytest.raises(ConfigProblem, match="is a steward home of your own"), playing_in(home):
+        pass
+    assert tree_digest(home.root) == before
 
 
 def test_an_edited_configuration_is_put_aside_and_named(tmp_path):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bot.errors import UsageProblem
-from bot.tour.own_mailbox import UNKNOWN_OWNER, CopyLimits, SourceKind, copy_mailbox
+from bot.tour.own_mailbox import CopyLimits, SourceKind, copy_mailbox
 from makers.tour import fill_maildir, mail, tree_digest
 
 
@@ -55,6 +55,30 @@ def test_a_folder_of_eml_files_is_copied_without_what_is_no_message(tmp_path):
     copied = copy_mailbox(source, tmp_path / "copy")
     assert tree_digest(source) == before
     assert (copied.kind, copied.messages) == (SourceKind.FOLDER, 2)
+
+
+def test_in_a_folder_what_begins_like_a_message_is_one_whatever_its_name(tmp_path):
+    source = tmp_path / "own"
+    source.mkdir()
+    folded = b"Subject: a\n line\nDATE : Mon, 30 Nov 2026 08:00:00 +0100\n\nHi\n"
+    kept = [mail(text="numbered"), mail(text="named").replace(b"\n", b"\r\n"), folded]
+    (source / "1").write_bytes(kept[0])
+    (source / "letter.txt").write_bytes(kept[1])
+    (source / "3.old").write_bytes(kept[2])
+    (source / "4").write_bytes(b"From ada@away.example Mon Nov 30 08:00:00 2026\n" + mail(text="x"))
+    (source / "notes").write_bytes(b"Dear diary,\nFrom: nobody\n")
+    (source / "keys").write_bytes(b"Key: value\nOther: value\n\nFrom: body\n")
+    copied = copy_mailbox(source, tmp_path / "copy")
+    assert (copied.messages, copied.skipped) == (4, 0)
+    assert set(kept) < set(_contents(tmp_path / "copy"))
+
+
+def test_a_place_that_cannot_be_looked_into_is_not_called_empty(tmp_path):
+    """R3: what cannot be read is said to be so, and why."""
+    source = tmp_path / ("n" * 300)
+    with pytest.raises(UsageProblem) as caught:
+        copy_mailbox(source, tmp_path / "copy")
+    assert str(caught.value) == f"cannot read {source}: File name too long"
 
 
 def test_an_mbox_is_split_at_separators_only_and_quoted_ones_are_restored(tmp_path):
@@ -112,9 +136,20 @@ def test_the_newest_that_fit_the_bytes_are_copied(tmp_path):
     ["undisclosed-recipients:;", "", "<[broken", "a" * 70_000],
     ids=["group", "none", "bad", "long"],
 )
-def test_an_owner_nobody_wrote_to_gets_an_address_that_cannot_exist(tmp_path, to):
+def test_where_no_recipient_can_be_read_no_owner_is_guessed(tmp_path, to):
     fill_maildir(tmp_path / "own", [mail(to=to)])
-    assert copy_mailbox(tmp_path / "own", tmp_path / "copy").address == UNKNOWN_OWNER
+    assert copy_mailbox(tmp_path / "own", tmp_path / "copy").address is None
+
+
+def _settings_of_a_machine(path: Path) -> None:
+    """What /etc holds: files without a suffix, some of which look a little like headers."""
+    (path / "ssh").mkdir(parents=True)
+    (path / "passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+    (path / "hosts").write_text("127.0.0.1 localhost\n")
+    (path / "debian.sources").write_text("Types: deb\nURIs: http://mirror.example\n\nFrom: x\n")
+    (path / "ssh" / "rules").write_text("From: any\nallow all\n")
+    (path / "shadow").write_text("secret")
+    (path / "shadow").chmod(0)
 
 
 @pytest.mark.parametrize(
@@ -130,10 +165,19 @@ def test_an_owner_nobody_wrote_to_gets_an_address_that_cannot_exist(tmp_path, to
         ),
         (
             lambda path: fill_maildir(path, []),
-            "no readable message in {path} (a Maildir; 0 were skipped)",
+            "{path} holds no mail; name a Maildir, a folder of .eml files or an mbox",
+        ),
+        (
+            lambda path: fill_maildir(path, [b""]),
+            "{path} holds no mail (1 could not be read); name a Maildir, a folder of .eml files or an "
+            "mbox",
+        ),
+        (
+            _settings_of_a_machine,
+            "{path} holds no mail; name a Maildir, a folder of .eml files or an mbox",
         ),
     ],
-    ids=["missing", "other-file", "empty"],
+    ids=["missing", "other-file", "empty", "unreadable", "settings"],
 )
 def test_what_is_no_mailbox_is_refused_in_one_line(tmp_path, make, text):
     path = tmp_path / "own"

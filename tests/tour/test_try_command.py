@@ -4,6 +4,9 @@ import contextlib
 import io
 import json
 import os
+import shutil
+import subprocess
+import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +16,7 @@ import pytest
 from bot.cli.main import main
 from makers.terminal import Terminal, run_steward
 from makers.tour import fill_maildir, mail, tree_digest
+from makers.world import model_server
 from tools.mail.dates import format_date
 from tools.mail.parse import parse_message
 
@@ -111,6 +115,33 @@ def test_every_command_it_prints_to_go_on_with_works_as_printed(environ, user, t
             assert user.run(*words).returncode == 0, command
 
 
+def test_after_the_line_it_prints_a_plain_steward_is_this_one_on_the_tours_home(
+    environ, own_world, tmp_path
+):
+    home = own_world / 'it\'s a "tour" $HOME'
+    named = {**environ, "STEWARD_HOME": str(home)}
+    done = run_steward("try", "--yes", environ=named, cwd=tmp_path)
+    lines = done.stdout.splitlines()
+    [export] = [line for line in lines if line.startswith("  export STEWARD_HOME=")]
+    commands = [line.strip() for line in lines if line.startswith("  steward ")]
+    assert commands[0] == "steward outbox"
+    assert [line for line in commands if line.startswith("steward outbox approve")]
+    for command in ("steward outbox list --json", commands[1]):
+        shell = subprocess.run(
+            ["sh", "-c", f"set -eu\n{export}\n{command}"],
+            env={**environ, "PATH": "/usr/bin:/bin"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert "ingrid.solheim@harbour-library.example" in shell.stdout
+
+
+def test_the_first_line_it_prints_is_not_blank(user):
+    assert user.tries("--yes").stdout.startswith("A tour of steward: ")
+
+
 def test_an_approved_draft_is_filed_once_and_a_second_approval_says_so(user):
     user.tries("--yes")
     reply = next(d for d in user.json("outbox", "list") if d["tool"] == "mail_reply")
@@ -167,6 +198,35 @@ def test_another_mailbox_in_the_same_home_is_played_beside_what_waits(user, tmp_
     new = {draft["id"] for draft in user.json("outbox", "list")} - old
     assert len(new) == 2
     assert f"outbox approve {min(new)}" in done.stdout
+    assert done.stdout.count('The marks: a "tainted" draft') == 1  # nobody there is known
+
+
+def test_a_mailbox_that_names_no_recipient_is_played_and_the_lack_is_said(user, tmp_path):
+    source = fill_maildir(tmp_path / "own", [mail(to="", text="Is it right?")])
+    done = user.tries("--yes", "--mailbox", str(source))
+    assert done.returncode == 0
+    assert "steward does not know your address" in done.stdout
+    assert "--address YOU@HOST" in done.stdout
+    named = user.tries("--yes", "--mailbox", str(source), "--address", "kim@home.example")
+    assert "does not know your address" not in named.stdout
+
+
+def test_at_a_terminal_the_lacking_address_is_asked_for(environ, user, tmp_path):
+    source = fill_maildir(tmp_path / "own", [mail(to="", text="Is it right?")])
+    with Terminal("try", "--mailbox", str(source), environ=environ, cwd=tmp_path) as terminal:
+        asked = "Your address (or Enter to go on without): "
+        terminal.answer([(asked, "kim")])
+        terminal.expect("kim is no address such as you@example.org.")
+        terminal.answer([(asked, "kim@home.example")])
+        terminal.expect("taken to be kim@home.example")
+    account = tomllib.loads((user.home / "config.toml").read_text())["mail"]["accounts"]["tour"]
+    assert account["address"] == "kim@home.example"
+
+
+def test_an_address_that_is_none_is_a_usage_error(user):
+    done = user.tries("--yes", "--address", "kim")
+    assert done.returncode == 2
+    assert "'kim' is no address such as you@example.org" in done.stderr
 
 
 def test_a_home_of_the_owners_own_is_refused_in_one_line(environ, tmp_path):
@@ -235,21 +295,110 @@ def test_at_a_terminal_a_draft_is_shown_approved_and_the_question_answered(envir
             [
                 ("Send exactly this? [y/N]", "y"),
                 ("(Enter) ", ""),
-                ("Do you want to answer it now?", "y"),
+                ("Your answer (1-3, your own words, or Enter to leave it): ", "2"),
             ]
         )
-        terminal.answer([("Your answer: ", "2"), ("Give this answer? [y/N] ", "y")])
-        terminal.expect("Go on with the ordinary commands:")
+        passage = terminal.expect("Go on with the ordinary commands.")
         assert terminal.end() == 0
+    assert "You answered" in passage
+    assert "[y/N]" not in passage
+    assert terminal.seen.count("What shall I answer?") == 1
     assert len(user.sent()) == 1
     assert user.json("questions", "list") == []
+    drafts = user.json("outbox", "list")
+    assert "14:30" in drafts[0]["args"]["body"]  # the second option, not the number
+
+
+def test_an_answer_that_begins_with_a_dash_is_still_an_answer(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.answer([("(Enter) ", "")] * 3)
+        terminal.answer([("Shall I show", ""), ("approve it?", ""), ("(Enter) ", "")])
+        terminal.answer([("Your answer (", "--perhaps: on Friday")])
+        assert terminal.end() == 0
+    assert "My answer: --perhaps: on Friday" in user.json("outbox", "list")[0]["args"]["body"]
+
+
+def test_what_is_neither_yes_nor_no_is_asked_again(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.answer([("(Enter) ", "")] * 3)
+        terminal.answer([("Shall I show", ""), ("approve it?", "yees")])
+        terminal.answer([("Please type y or n", ""), ("Do you want to approve it?", "n")])
+        terminal.answer([("(Enter) ", ""), ("Your answer (", "")])
+        assert terminal.end() == 0
+    assert user.sent() == []
+
+
+def test_the_first_line_at_a_terminal_stands_out_and_shows_no_escape(environ, tmp_path):
+    with Terminal("try", environ={**environ, "TERM": "xterm"}, cwd=tmp_path) as terminal:
+        terminal.expect("(Enter) ")
+    assert terminal.raw.startswith(b"\x1b[1mA tour of steward: it reads everything")
+    assert terminal.seen.startswith("A tour of steward")
+    assert "\\x1b" not in terminal.seen
+
+
+def test_a_second_tour_in_the_same_home_waits_for_the_first(environ, user, tmp_path):
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.expect("(Enter) ")
+        second = user.tries("--yes")
+        assert (second.returncode, second.stdout) == (1, "")
+        assert second.stderr == (
+            f"steward try: a tour is playing in {user.home}; wait for it, or set STEWARD_HOME to "
+            "another folder\n"
+        )
+        terminal.type("\x04")
+        assert terminal.end() == 0
+    assert len(user.json("outbox", "list")) == 4
+
+
+def test_a_mailbox_that_cannot_be_read_is_no_mailbox_without_questions(environ, user, tmp_path):
+    """R3: the briefing read nothing, the tour says so and fails, and another try is a fresh one."""
+    with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
+        terminal.expect("(Enter) ")
+        shutil.rmtree(user.home / "mail")
+        terminal.type("\n")
+        terminal.expect("The mailbox could not be read: ")
+        assert terminal.end() == 1
+    assert "drafted nothing" not in terminal.seen
+    assert user.tries("--yes").returncode == 0
+    assert len(user.json("outbox", "list")) == 4
+
+
+def test_a_model_server_that_is_accepted_gives_the_briefing(environ, user, tmp_path):
+    turns = [
+        {"calls": [{"name": "mail_recent", "arguments": {"limit": 5}}]},
+        {"text": "The scripted server read the mail.", "when": {"tool": "customs house"}},
+    ]
+    with model_server(turns) as server:
+        which = f"scripted at {server.base_url}"
+        with Terminal("try", "--port", str(server.port), environ=environ, cwd=tmp_path) as terminal:
+            terminal.answer([(f"There is a model: {which}.", "y"), ("(Enter) ", "")])
+            terminal.expect("The scripted server read the mail.")
+            terminal.expect(f"The model {which} gave the briefing.")
+            assert terminal.end() == 0
+        assert (server.refused, server.script.unplayed) == ([], [])
+    config = tomllib.loads((user.home / "config.toml").read_text())
+    assert which == f"scripted at {config['models']['server']['base_url']}"
+    assert f"Model:   {which}" in terminal.seen
+    assert "No model was used" not in terminal.seen
+
+
+def test_a_model_server_that_nobody_was_asked_about_is_named_and_not_used(user):
+    with model_server([]) as server:
+        done = user.tries("--yes", "--port", str(server.port))
+        assert [(seen.method, seen.path) for seen in server.journal] == [("GET", "/v1/models")]
+        where = server.base_url
+    assert done.returncode == 0
+    assert (
+        f"A model server answers at {where} (scripted); without --yes, at a terminal, the tour offers it."
+    ) in done.stdout
+    assert "The rehearsal gave the briefing; no model was used." in done.stdout
 
 
 def test_plain_enter_all_the_way_approves_and_answers_nothing(environ, user, tmp_path):
     with Terminal("try", environ=environ, cwd=tmp_path) as terminal:
         for prompt in ("(Enter) ", "(Enter) ", "(Enter) ", "Shall I show", "approve it?"):
             terminal.answer([(prompt, "")])
-        terminal.answer([("(Enter) ", ""), ("answer it now?", "")])
+        terminal.answer([("(Enter) ", ""), ("Your answer (", "")])
         assert terminal.end() == 0
     assert user.sent() == []
     assert len(user.json("questions", "list")) == 1
