@@ -15,6 +15,7 @@ from sqlalchemy import update
 
 from bot.database import Database
 from makers.crash import PROJECT, CrashWorld, crash_points
+from makers.house import furnish
 from makers.world import model_section, model_server
 from triggers.tables import Cause
 
@@ -41,6 +42,7 @@ def make(tmp_path: Path) -> Iterator[Make]:
         def build(turns: list[Any]) -> CrashWorld:
             server = stack.enter_context(model_server(turns))
             home = tmp_path / "home"
+            furnish(home)
             (home / "Mail" / "cur").mkdir(parents=True)
             (home / "config.toml").write_text(
                 model_section(server.base_url)

@@ -9,6 +9,7 @@ import pytest
 
 from fakes.openai_server import FakeOpenAI
 from makers.crash import CrashWorld, crash_points
+from makers.house import furnish
 from makers.world import model_section, model_server
 
 pytestmark = pytest.mark.crash
@@ -58,6 +59,7 @@ def make(tmp_path: Path) -> Iterator[Callable[[list[Any]], Place]]:
         def build(turns: list[Any]) -> Place:
             server = stack.enter_context(model_server(turns))
             home = tmp_path / "home"
+            furnish(home)
             work = home / "work" / "run"
             work.mkdir(parents=True)
             (work / "first.txt").write_text("read me")

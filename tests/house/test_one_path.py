@@ -21,8 +21,9 @@ def test_the_loop_is_called_from_exactly_one_place() -> None:
     calls = [
         f"{module.name}:{node.lineno}"
         for module in modules()
+        if (names := _names_of_the_loop(module))
         for node in ast.walk(module.tree)
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in _names_of_the_loop(module)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) in names
     ]
     assert [call.partition(":")[0] for call in calls] == ["bot.service"]
 

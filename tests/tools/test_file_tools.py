@@ -121,22 +121,13 @@ async def test_a_huge_sparse_file_is_read_in_bounded_memory(ctx, ws):
     assert psutil.Process().memory_info().rss - before < 100 * 1024 * 1024
 
 
-@given(
-    text=st.lists(
-        st.sampled_from(["a", "é", "😀", "\n", "\n", "\r\n", "word " * 40, "x" * 700, "\udc80"]),
-        min_size=1,
-        max_size=60,
-    ).map("".join),
-    budget=st.integers(1024, 2500),
-)
-@settings(max_examples=60, deadline=None)
-def test_the_pages_of_a_file_are_the_file(tmp_path_factory, text, budget):
-    """L16: whatever the page size, following the notices shows everything once."""
-    ctx = make_context(tmp_path_factory.mktemp("pages"), budget_bytes=budget)
+async def _page_by_page(folder, text, budget):
+    """Everything that following the notices shows."""
+    ctx = make_context(folder, budget_bytes=budget)
     (ctx.jail.root / "x").write_bytes(text.encode("utf-8", "surrogateescape"))
     shown, args = "", {"path": "x"}
     for _ in range(400):
-        result = asyncio.run(run(ctx, "fs_read", **args))
+        result = await run(ctx, "fs_read", **args)
         assert not result.is_error, result.text
         page, notice = result.text, ""
         if page.endswith("]"):
@@ -149,6 +140,21 @@ def test_the_pages_of_a_file_are_the_file(tmp_path_factory, text, budget):
         if not follows:
             break
         args = {"path": "x", **{key: int(value.rstrip(";")) for key, value in follows.items()}}
+    return shown
+
+
+@given(
+    text=st.lists(
+        st.sampled_from(["a", "é", "😀", "\n", "\n", "\r\n", "word " * 40, "x" * 700, "\udc80"]),
+        min_size=1,
+        max_size=60,
+    ).map("".join),
+    budget=st.integers(1024, 2500),
+)
+@settings(max_examples=60, deadline=None)
+def test_the_pages_of_a_file_are_the_file(tmp_path_factory, text, budget):
+    """L16: whatever the page size, following the notices shows everything once."""
+    shown = asyncio.run(_page_by_page(tmp_path_factory.mktemp("pages"), text, budget))
     assert shown == text.replace("\udc80", "\ufffd")
 
 
