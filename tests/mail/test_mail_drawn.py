@@ -101,7 +101,7 @@ async def test_an_attached_file_is_private_and_untrusted_where_others_may_stand_
 def test_a_call_is_labelled_by_what_it_attaches(
     tmp_path: Path, name: str, attached: list[str], private: bool, untrusted: bool
 ) -> None:
-    """T3: one file of a stranger labels the other calls of its turn."""
+    """One file of a stranger labels the other calls of its turn."""
     handler = sender(name)
     given: dict[str, Any] = {"body": "b", "attachments": attached}
     given |= {"message_id": "<m@x>"} if name == "mail_reply" else {"to": ["a@x.org"], "subject": ""}
