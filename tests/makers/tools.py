@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -120,5 +121,9 @@ def packages() -> list[Path]:
 
 def built_in(name: str) -> Entry:
     """The tool of this name that steward ships."""
-    specs = (spec for folder in packages() for spec in load_specs(folder))
-    return next(Entry(spec) for spec in specs if spec.name == name)
+    return next(Entry(spec) for spec in _specs() if spec.name == name)
+
+
+@cache
+def _specs() -> tuple[ToolSpec, ...]:
+    return tuple(spec for folder in packages() for spec in load_specs(folder))
