@@ -8,13 +8,16 @@ steward. Only the waiting falls away. What does not go out waits for the owner l
 from dataclasses import dataclass
 
 from outbox.errors import LeaseLost, OutboxError, StagingFailed
+from outbox.marks import MarkCode, marks_from_json
 from outbox.release import Released
 from outbox.states import Decider
 from outbox.tables import Draft
 from outbox.turn import GateParts, Prepared
 from tools.crashpoint import crash_point
 from tools.result import ToolResult
+from tools.taint import taint_from_json
 
+UNSEEN = "It holds a stranger's words or a file that cannot be shown, which nobody has read yet"
 NOT_AGAIN = "Do not call the tool again for it: what becomes of the draft is the owner's to say."
 
 
@@ -36,9 +39,18 @@ async def send_at_once(parts: GateParts, prepared: Prepared) -> SentAtOnce:
     except StagingFailed as failure:
         return SentAtOnce(result=ToolResult.error(f"{failure}; nothing was sent by this call"))
     crash_point("direct.staged")
+    if _holds_the_unseen(draft):
+        text = f"Nothing was sent. {UNSEEN}; draft {draft.id} waits for the owner"
+        return SentAtOnce(result=ToolResult.ok(f"{text}. {NOT_AGAIN}"), waiting=draft.id)
     sent = await _released(parts, draft)
     crash_point("direct.released")
     return sent
+
+
+def _holds_the_unseen(draft: Draft) -> bool:
+    """True where completing the call brought in what the person who said yes has not seen."""
+    marked = any(mark.code is MarkCode.OPAQUE for mark in marks_from_json(draft.marks))
+    return marked or taint_from_json(draft.taint).is_untrusted
 
 
 async def _released(parts: GateParts, draft: Draft) -> SentAtOnce:

@@ -5,7 +5,6 @@ import asyncio
 import os
 import re
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -342,11 +341,7 @@ def _who_answered(marker: TourMarker) -> str:
 def _export(home: Home) -> str:
     """The shell line after which a plain `steward` is this one, on the tour's home."""
     named = f"export {HOME_VARIABLE}={shlex.quote(str(home.root))}"
-    program = _program()
-    found = shutil.which("steward")
-    if found is not None and program.exists() and program.samefile(found):
-        return named
-    return f'{named} PATH={shlex.quote(str(program.parent))}:"$PATH"'
+    return f'{named} PATH={shlex.quote(str(_program().parent))}:"$PATH"'
 
 
 def _shown(home: Home, words: Sequence[str]) -> str:

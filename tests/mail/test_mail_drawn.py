@@ -11,8 +11,7 @@ import pytest
 import tools.mail
 from makers.mail import NOW, account, context, delivered, maildir, message, server
 from tools.arguments import decode_arguments
-from tools.contract import Capabilities, Completed, CompletionError, Egress, Sender, ToolContext
-from tools.errors import JailError
+from tools.contract import Completed, CompletionError, Sender, ToolContext
 from tools.manifest import load_specs
 from tools.registry import Entry, Registry
 
@@ -93,34 +92,6 @@ async def test_an_attached_file_is_private_and_untrusted_where_others_may_stand_
 
 
 @pytest.mark.parametrize("name", ["mail_send", "mail_reply"])
-@pytest.mark.parametrize(
-    ("attached", "private", "untrusted"),
-    [([], False, False), (["mine"], True, False), (["mine", "theirs"], True, True)],
-    ids=["nothing", "a file", "a file of others"],
-)
-def test_a_call_is_labelled_by_what_it_attaches(
-    tmp_path: Path, name: str, attached: list[str], private: bool, untrusted: bool
-) -> None:
-    """One file of a stranger labels the other calls of its turn."""
-    handler = sender(name)
-    given: dict[str, Any] = {"body": "b", "attachments": attached}
-    given |= {"message_id": "<m@x>"} if name == "mail_reply" else {"to": ["a@x.org"], "subject": ""}
-    args = decode_arguments(handler.spec, json.dumps(given))
-    ctx = sending(tmp_path, mine=b"1", theirs=b"2")
-    expected = Capabilities(private_data=private, untrusted_input=untrusted, egress=Egress.CHOSEN)
-    assert handler.capabilities_of(args, ctx) == expected
-
-
-def test_a_call_that_attaches_what_lies_outside_is_refused_before_it_is_judged(
-    tmp_path: Path,
-) -> None:
-    handler = sender("mail_send")
-    given = {"to": ["a@x.org"], "subject": "", "body": "", "attachments": ["../secret"]}
-    args = decode_arguments(handler.spec, json.dumps(given))
-    with pytest.raises(JailError):
-        handler.capabilities_of(args, sending(tmp_path))
-
-
 def with_secret(**fields: str) -> bytes:
     """A message in which every value that its sender chose holds the secret word."""
     chosen = {

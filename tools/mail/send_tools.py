@@ -1,15 +1,13 @@
 """The tools that send mail: completed when they are called, delivered when the owner released them."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from tools.blobs import BlobError, BlobStore
 from tools.contract import (
-    Capabilities,
     Completed,
     Delivery,
     DeliveryOutcome,
@@ -29,80 +27,44 @@ from tools.mail.settings import Mail, MailAccount, is_loopback
 from tools.mail.smtp import Envelope, submit
 
 
-class MailSend(Sender):
-    """Sends a new mail."""
+class _MailSender(Sender):
+    """What every tool that sends mail does once its call is completed."""
 
-    def capabilities_of(self, args: SendArgs, ctx: ToolContext) -> Capabilities:
-        """What is attached comes from private files, and perhaps from others; else neither."""
-        return of_what_is_attached(self.spec.capabilities, args.attachments, ctx)
+    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
+        """Account, addresses, headers, body and attachments. Raises: CompletionError."""
+        check_mail(completed, ctx.need("mail", Mail), ctx.need("blobs", BlobStore), ctx.now())
+
+    async def deliver(
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
+    ) -> Delivery:
+        """Hand it to the account's server, once."""
+        return await deliver_mail(completed, delivery_key, ctx, go_ahead)
+
+    async def verify(
+        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
+    ) -> Verification:
+        """DELIVERED if a copy is in the account's sent mail; anything else proves nothing."""
+        return await verify_mail(completed, delivery_key, ctx)
+
+    def loopback_only(self, completed: Mapping[str, Any], ctx: ToolContext) -> bool:
+        """True where the account's server is this machine."""
+        return stays_here(completed, ctx)
+
+
+class MailSend(_MailSender):
+    """Sends a new mail."""
 
     async def complete(self, args: SendArgs, ctx: ToolContext) -> Completed:
         """Account, recipients, subject, body and the attachments' bytes. Raises: CompletionError."""
         return await asyncio.to_thread(complete_send, args, _desk(ctx))
 
-    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
-        """Account, addresses, headers, body and attachments. Raises: CompletionError."""
-        check_mail(completed, ctx.need("mail", Mail), ctx.need("blobs", BlobStore), ctx.now())
 
-    async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
-    ) -> Delivery:
-        """Hand it to the account's server, once."""
-        return await deliver_mail(completed, delivery_key, ctx, go_ahead)
-
-    async def verify(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
-    ) -> Verification:
-        """Look for the Message-ID in sent mail."""
-        return await verify_mail(completed, delivery_key, ctx)
-
-    def loopback_only(self, completed: Mapping[str, Any], ctx: ToolContext) -> bool:
-        """True where the account's server is this machine."""
-        return stays_here(completed, ctx)
-
-
-class MailReply(Sender):
+class MailReply(_MailSender):
     """Answers a message."""
-
-    def capabilities_of(self, args: ReplyArgs, ctx: ToolContext) -> Capabilities:
-        """What is attached comes from private files, and perhaps from others; else neither."""
-        return of_what_is_attached(self.spec.capabilities, args.attachments, ctx)
 
     async def complete(self, args: ReplyArgs, ctx: ToolContext) -> Completed:
         """Recipients, subject, references and the quoted original. Raises: CompletionError."""
         return await asyncio.to_thread(complete_reply, args, _desk(ctx))
-
-    def check(self, completed: Mapping[str, Any], ctx: ToolContext) -> None:
-        """Account, addresses, headers, body and attachments. Raises: CompletionError."""
-        check_mail(completed, ctx.need("mail", Mail), ctx.need("blobs", BlobStore), ctx.now())
-
-    async def deliver(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext, go_ahead: GoAhead
-    ) -> Delivery:
-        """Hand it to the account's server, once."""
-        return await deliver_mail(completed, delivery_key, ctx, go_ahead)
-
-    async def verify(
-        self, completed: Mapping[str, Any], delivery_key: str, ctx: ToolContext
-    ) -> Verification:
-        """Look for the Message-ID in sent mail."""
-        return await verify_mail(completed, delivery_key, ctx)
-
-    def loopback_only(self, completed: Mapping[str, Any], ctx: ToolContext) -> bool:
-        """True where the account's server is this machine."""
-        return stays_here(completed, ctx)
-
-
-def of_what_is_attached(
-    declared: Capabilities, paths: Sequence[str], ctx: ToolContext
-) -> Capabilities:
-    """The declared labels without those that only an attachment brings. Raises: JailError."""
-    resolved = [ctx.jail.resolve(path) for path in paths]
-    return replace(
-        declared,
-        private_data=bool(resolved),
-        untrusted_input=any(map(ctx.file_taint.is_untrusted, resolved)),
-    )
 
 
 def _desk(ctx: ToolContext) -> Desk:
