@@ -39,7 +39,7 @@ async def send_at_once(parts: GateParts, prepared: Prepared) -> SentAtOnce:
     except StagingFailed as failure:
         return SentAtOnce(result=ToolResult.error(f"{failure}; nothing was sent by this call"))
     crash_point("direct.staged")
-    if _holds_the_unseen(draft):
+    if _holds_the_unseen(draft, prepared):
         text = f"Nothing was sent. {UNSEEN}; draft {draft.id} waits for the owner"
         return SentAtOnce(result=ToolResult.ok(f"{text}. {NOT_AGAIN}"), waiting=draft.id)
     sent = await _released(parts, draft)
@@ -47,10 +47,12 @@ async def send_at_once(parts: GateParts, prepared: Prepared) -> SentAtOnce:
     return sent
 
 
-def _holds_the_unseen(draft: Draft) -> bool:
+def _holds_the_unseen(draft: Draft, prepared: Prepared) -> bool:
     """True where completing the call brought in what the person who said yes has not seen."""
-    marked = any(mark.code is MarkCode.OPAQUE for mark in marks_from_json(draft.marks))
-    return marked or taint_from_json(draft.taint).is_untrusted
+    if any(mark.code is MarkCode.OPAQUE for mark in marks_from_json(draft.marks)):
+        return True
+    was_known = prepared.taint.is_untrusted
+    return taint_from_json(draft.taint).is_untrusted and not was_known
 
 
 async def _released(parts: GateParts, draft: Draft) -> SentAtOnce:

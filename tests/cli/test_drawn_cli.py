@@ -106,7 +106,7 @@ def test_a_text_is_shown_whole_and_a_program_is_asked_for_by_itself(billed: Scri
     world.steward("run", "Send both to ada@x.example", "--workspace", str(owned))
     plain, draft = world.steward("outbox", "list", "--json").json
     assert draft["taint"] == {"private": True, "untrusted": False}
-    assert (codes(draft), codes(plain)) == (["tainted", "opaque"], ["tainted"])
+    assert (codes(draft), codes(plain)) == (["tainted", "opaque"], [])
     draft_id = str(draft["id"])
     shown = world.steward("outbox", "show", draft_id).out
     assert "attachment 1, plan.txt (text/plain, 22 bytes):\n  │ First tea,\n  │ then work." in shown

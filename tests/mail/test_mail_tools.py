@@ -65,8 +65,8 @@ def test_every_reader_takes_data_in_and_every_sender_is_stageable() -> None:
         sends = spec.name in {"mail_send", "mail_reply"}
         assert spec.stageable is sends
         assert spec.read_only is not sends
-        assert spec.capabilities.private_data
-        assert spec.capabilities.untrusted_input
+        assert spec.capabilities.private_data is not sends
+        assert spec.capabilities.untrusted_input is not sends
         assert isinstance(entry.handler, Sender) is sends
 
 
