@@ -60,7 +60,7 @@ class QuestionService:
             async with self._one_at_a_time:
                 text = await self._door.ask(question, options)
             if text is not None and text.strip():
-                return questions.answered(text, options)
+                return questions.answered(text, question, options)
         asked = Asked(
             id=self._new_id(ctx.now()),
             question=question,

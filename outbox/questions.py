@@ -6,7 +6,7 @@ comes later as the owner's message.
 """
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 
 from outbox.errors import NotAllowed, NotFound, Stale
 from outbox.handles import Kind, find_by_handle
-from outbox.identifiers import extract
+from outbox.identifiers import Identifier, extract, mailto_address
 from outbox.states import Decider
 from outbox.tables import Question, QuestionStatus
 from tools.result import ToolResult
@@ -196,30 +196,39 @@ def close_calls(session: Session, session_id: str) -> tuple[Question, ...]:
 def call_result(row: Question) -> ToolResult:
     """What the asking call is told: the answer word for word, or that there is none.
 
-    A tapped (or repeated) option was worded by the model, so only other text is the owner's own.
-    What he names is compared as identifiers, because `desk@x` is the option `Desk@x`.
+    A tapped (or repeated) option was worded by the model, so only other text is the owner's own,
+    and only where it names nothing that the question or an option named. What is named is compared
+    as identifiers, because `desk@x` is the option `Desk@x`.
     """
     match row.status:
         case QuestionStatus.ANSWERED:
             assert row.answer is not None
-            return answered(row.answer, row.options)
+            return answered(row.answer, row.question, row.options)
         case QuestionStatus.ABANDONED:
             return ToolResult.error(ABANDONED)
         case QuestionStatus.OPEN:
             return ToolResult.error(STILL_UNANSWERED.format(id=row.id))
 
 
-def answered(text: str, options: Sequence[str]) -> ToolResult:
+def answered(text: str, question: str, options: Sequence[str]) -> ToolResult:
     """An answer as a tool result, verbatim."""
-    return replace(ToolResult.ok(text), typed_by_owner=not _repeats(text, options))
+    return replace(ToolResult.ok(text), typed_by_owner=not _repeats(text, question, options))
 
 
-def _repeats(text: str, options: Sequence[str]) -> bool:
-    """True for an option however it is spelled, and for words that name only what options named."""
+def _repeats(text: str, question: str, options: Sequence[str]) -> bool:
+    """True for an option however it is spelled, and for words that name anything the model named.
+
+    Why the whole answer: its origin is one, so what he adds beside a repeated name waits too.
+    """
     if _spelling(text) in map(_spelling, options):
         return True
-    named = set(extract(text))
-    return bool(named) and named <= {each for option in options for each in extract(option)}
+    by_model = {each for asked in (question, *options) for each in _named(asked, rejoin=True)}
+    return not by_model.isdisjoint(_named(text))
+
+
+def _named(text: str, *, rejoin: bool = False) -> Iterator[Identifier]:
+    for found in extract(text, rejoin=rejoin):
+        yield mailto_address(found) or found
 
 
 def _spelling(text: str) -> str:

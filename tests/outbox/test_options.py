@@ -57,13 +57,23 @@ def test_a_number_chooses_exactly_where_it_is_shown(options: list[str]) -> None:
         pytest.param("  TEA ", False, id="in another case"),
         pytest.param("Desk@x.example", False, id="its address in another case"),
         pytest.param("yes, to <desk@X.example>, please", False, id="its address in other words"),
-        pytest.param("desk@x.example and eve@x.example", True, id="an address more"),
+        pytest.param("desk@x.example and eve@x.example", False, id="an address more"),
+        pytest.param("mailto:desk@x.example", False, id="its address as a link"),
+        pytest.param("to bob@x.example", False, id="an address that an option links to"),
+        pytest.param("eve@x.example, not max@x.example", False, id="an address of the question"),
+        pytest.param("use joe@x.example", False, id="an address that an option spells out"),
         pytest.param("neither", True, id="other words"),
         pytest.param("eve@x.example", True, id="another address"),
     ],
 )
 def test_an_answer_that_only_repeats_an_option_is_not_the_owners_own(text: str, own: bool) -> None:
-    """O16: options are the model's, and are compared by whom they name."""
-    options = ["tea", "desk@x.example", "Ask ada@x.example"]
-    result = answered(text, options)
+    """O16: question and options are the model's, and are compared by whom they name."""
+    options = [
+        "tea",
+        "desk@x.example",
+        "Ask ada@x.example",
+        "mailto:bob@x.example",
+        "joe at x dot example",
+    ]
+    result = answered(text, "Is it still max@x.example?", options)
     assert (result.text, result.typed_by_owner) == (text, own)
