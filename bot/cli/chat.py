@@ -10,7 +10,7 @@ from bot.cli.asking import is_present
 from bot.cli.exit_codes import DONE
 from bot.cli.output import dim, plain, say
 from bot.cli.run import tell_report
-from bot.cli.running import add_run_options, run_until_stopped, tell_at_start
+from bot.cli.running import run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching
 from bot.commands.run import RunRequest
 from bot.errors import BotError
@@ -22,12 +22,6 @@ from triggers.errors import TriggersError
 LEAVE = ("/quit", "/exit", "/q")
 HELP = "Type and press Enter. /new starts a new session, /help says this, /quit (or Ctrl-D) leaves."
 PROMPT = "you> "  # without colour: line editing would count it as columns
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
-    add_run_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 from bot.cli.asking import needs_owner
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import dim, print_json, say
-from bot.cli.words import add_action, add_json
 from bot.commands.configuration import (
     init_configuration,
     show_configuration,
@@ -22,18 +21,6 @@ from bot.settings import load_settings
 from bot.settings_problems import Problem
 
 NEXT = "next: name a model and a mailbox in it, then 'steward config check' and 'steward doctor'"
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    acts = parser.add_subparsers(dest="act", metavar="show|path|init|check|set-secret")
-    add_json(add_action(acts, "show", "every setting as it is in force"))
-    add_action(acts, "path", "where the configuration lies")
-    add_action(acts, "init", "write one to begin with")
-    add_json(add_action(acts, "check", "read it as a start would, and say what is wrong"))
-    secret = add_action(acts, "set-secret", "store what keyring:NAME stands for")
-    secret.add_argument("name", metavar="NAME", help="the NAME of keyring:NAME, e.g. mail.home")
-    parser.set_defaults(act="show", json=False)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -5,21 +5,9 @@ import os
 
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import print_json
-from bot.cli.words import add_action, add_json
 from bot.commands.database import database_status, upgrade_database
 from bot.home import find_home
 from bot.settings import load_settings
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    acts = parser.add_subparsers(dest="act", metavar="status|upgrade")
-    for act, summary in (
-        ("status", "which schema it has, and which this version needs"),
-        ("upgrade", "bring it to this version's schema, all or nothing"),
-    ):
-        add_json(add_action(acts, act, summary))
-    parser.set_defaults(act="status", json=False)
 
 
 def execute(args: argparse.Namespace) -> int:

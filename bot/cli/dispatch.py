@@ -1,4 +1,4 @@
-"""Runs one command's module: its parser, its execution, and one line for whatever went wrong."""
+"""Runs one command: its words, then its module, and one line for whatever went wrong."""
 
 import argparse
 import sys
@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import NoReturn, Protocol, cast
 
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, USAGE
+from bot.cli.parsers import PARSERS
 from bot.errors import BotError, UsageProblem
 from outbox.errors import OutboxError
 from tools.errors import ToolsError
@@ -15,10 +16,6 @@ from triggers.errors import TriggersError
 
 class CommandModule(Protocol):
     """What a module named in the command table offers."""
-
-    def configure(self, parser: argparse.ArgumentParser) -> None:
-        """Declare the command's words."""
-        ...
 
     def execute(self, args: argparse.Namespace) -> int:
         """Do it; gives the exit code."""
@@ -32,12 +29,15 @@ class _OneLineParser(argparse.ArgumentParser):
 
 
 def dispatch(module: str, *, name: str, summary: str, words: Sequence[str]) -> int:
-    """Parse, execute, and turn every expected error into one line and an exit code."""
-    command = cast("CommandModule", import_module(module))
+    """Parse, execute, and turn every expected error into one line and an exit code.
+
+    The module is imported only once the words are understood.
+    """
     parser = _OneLineParser(prog=f"steward {name}", description=summary)
-    command.configure(parser)
+    PARSERS[name](parser)
     try:
-        return command.execute(parser.parse_args(words))
+        args = parser.parse_args(words)
+        return cast("CommandModule", import_module(module)).execute(args)
     except SystemExit as stop:  # argparse leaves by this after --help
         return stop.code if isinstance(stop.code, int) else DONE
     except UsageProblem as problem:

@@ -5,16 +5,9 @@ import os
 
 from bot.cli.exit_codes import DONE, ERROR
 from bot.cli.output import dim, loud, plain, print_json
-from bot.cli.words import add_json
 from bot.doctor import Examined, examine_all, is_healthy
 from bot.doctor_check import Level
 from bot.home import find_home
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    add_json(parser)
-    parser.set_defaults(json=False)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -3,7 +3,7 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from bot.cli.exit_codes import DONE
 from bot.cli.outbox_decide import approve, edit, reconcile, reject
@@ -11,14 +11,6 @@ from bot.cli.outbox_review import review
 from bot.cli.output import loud, plain, print_json, say, table
 from bot.cli.review_text import print_review
 from bot.cli.words import (
-    ID_HELP,
-    PAGE,
-    Actions,
-    add_action,
-    add_id,
-    add_json,
-    add_page,
-    number,
     tell_more,
 )
 from bot.commands.outbox import (
@@ -35,91 +27,19 @@ from outbox.tables import Draft, DraftStatus
 Action = Callable[[House, argparse.Namespace], int]
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.set_defaults(act=_list, status=None, limit=PAGE, after=None, json=False)
-    add_json(parser, "as 'list --json'")
-    actions = parser.add_subparsers(metavar="list|show|edit|review|approve|reject|reconcile")
-    listing = add_action(actions, "list", "drafts, newest first")
-    statuses = [status.value for status in DraftStatus]
-    listing.add_argument("--status", choices=statuses, help="only those (default: all)")
-    add_page(listing, "draft")
-    add_json(listing)
-    showing = add_action(actions, "show", "one draft, exactly as it would go out")
-    add_id(showing)
-    add_json(showing)
-    showing.add_argument(
-        "--attachment", type=number(1), metavar="N", help="write the bytes of its N-th attachment"
-    )
-    showing.set_defaults(act=_show)
-    _configure_editing(add_action(actions, "edit", "change it; the original is kept beside it"))
-    walking = add_action(actions, "review", "walk through what is pending, one at a time")
-    walking.set_defaults(act=review)
-    _configure_decisions(actions)
-
-
-def _configure_editing(editing: argparse.ArgumentParser) -> None:
-    add_id(editing)
-    form = editing.add_mutually_exclusive_group()
-    form.add_argument(
-        "--json", action="store_true", help="open all arguments in $EDITOR, not the text alone"
-    )
-    form.add_argument(
-        "--body-file", metavar="F", help="take the text from a file (- is standard input)"
-    )
-    form.add_argument(
-        "--args-file", metavar="F", help="take all arguments, as JSON, from a file (or -)"
-    )
-    editing.epilog = "Only what is typed in $EDITOR counts as your own words; a file's does not."
-    editing.set_defaults(act=edit)
-
-
-def _configure_decisions(actions: Actions) -> None:
-    approving = add_action(actions, "approve", "send it, exactly as shown")
-    approving.add_argument("ids", nargs="+", metavar="ID", help=ID_HELP)
-    approving.add_argument(
-        "--revision", type=number(1), metavar="N", help="only if it is still this one"
-    )
-    approving.add_argument(
-        "--yes",
-        action="store_true",
-        help="do not ask; needs a terminal or [outbox] scripts = true, and of several drafts "
-        "skips those that go somewhere you never named",
-    )
-    approving.set_defaults(act=approve)
-    rejecting = add_action(actions, "reject", "do not send it, and tell the agent why")
-    rejecting.add_argument("ids", nargs="*", metavar="ID", help=ID_HELP)
-    rejecting.add_argument("--all", action="store_true", help="every pending draft")
-    rejecting.add_argument("--reason", metavar="TEXT", required=True, help="what the agent is told")
-    rejecting.set_defaults(act=reject)
-    settling = add_action(
-        actions, "reconcile", "say what became of an uncertain draft; nothing is sent"
-    )
-    add_id(settling)
-    settling.add_argument(
-        "--outcome",
-        choices=["delivered", "not-delivered"],
-        required=True,
-        help="what you found out; not-delivered makes it pending again",
-    )
-    settling.add_argument("--evidence", metavar="TEXT", required=True, help="how you know")
-    settling.set_defaults(act=reconcile)
-
-
 def execute(args: argparse.Namespace) -> int:
     """Do what the action says, after settling what a dead process left in flight.
 
     Where one draft is looked at or decided, destinations are asked at once, not when it is due.
     """
     house = open_house()
-    only_due = args.act not in (_show, approve, reconcile)
+    only_due = args.act not in ("show", "approve", "reconcile")
     for line in asyncio.run(settle_and_verify(house, only_due=only_due)):
         say(plain(line))
     expired = expire_drafts(house)
     if expired:
         say(f"{expired} drafts expired")
-    act: Action = args.act
-    return act(house, args)
+    return ACTIONS[args.act](house, args)
 
 
 def _list(house: House, args: argparse.Namespace) -> int:
@@ -180,3 +100,14 @@ def _next_step(house: House, draft: Draft) -> str:
             )
         case _:
             return f"{draft.status} {house.short(draft.updated_at.isoformat())}"
+
+
+ACTIONS: Mapping[str, Action] = {
+    "list": _list,
+    "show": _show,
+    "edit": edit,
+    "review": review,
+    "approve": approve,
+    "reject": reject,
+    "reconcile": reconcile,
+}

@@ -12,7 +12,7 @@ from bot.cli.output import bold, dim, loud, plain, print_json, say, table
 from bot.cli.run import exit_code, tell_report
 from bot.cli.running import posture, stoppable, tell_at_start, terminal_door
 from bot.cli.watch import Silent, Watching
-from bot.cli.words import PAGE, add_action, add_id, add_json, add_page, tell_more
+from bot.cli.words import tell_more
 from bot.commands.questions import (
     Answered,
     abandon_question,
@@ -27,34 +27,6 @@ from outbox import options as choices
 from outbox import questions
 from outbox.tables import Question
 from outbox.visible import block, visible
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.set_defaults(action="list", all=False, limit=PAGE, after=None, json=False)
-    add_json(parser, "as 'list --json'")
-    actions = parser.add_subparsers(dest="action", metavar="list|show|answer|abandon")
-    listing = add_action(actions, "list", "open questions, newest first")
-    listing.add_argument("--all", action="store_true", help="answered and abandoned ones too")
-    add_page(listing, "question")
-    add_json(listing)
-    showing = add_action(actions, "show", "one question, and what its conversation holds")
-    add_id(showing)
-    add_json(showing)
-    answering = add_action(actions, "answer", "answer it, and let the run go on")
-    add_id(answering)
-    answering.add_argument(
-        "text", nargs="+", metavar="TEXT", help="the answer, or the number of an option"
-    )
-    answering.add_argument(
-        "--yes", action="store_true", help="do not ask once more under the warning"
-    )
-    answering.add_argument(
-        "--unattended", action="store_true", help="go on as if nobody were at this terminal"
-    )
-    add_json(answering, "print the run's report as JSON")
-    abandoning = add_action(actions, "abandon", "close it without an answer")
-    add_id(abandoning)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED, NO_ANSWER, PARKED, REFUSED
 from bot.cli.output import dim, plain, print_json, prose, say
-from bot.cli.running import add_run_options, piped_text, run_until_stopped, tell_at_start
+from bot.cli.running import piped_text, run_until_stopped, tell_at_start
 from bot.cli.watch import Silent, Watching, footer
 from bot.commands.run import RunRequest
 from bot.errors import BotError, UsageProblem
@@ -29,14 +29,6 @@ CODES = {
     "empty": NO_ANSWER,
     "cancelled": INTERRUPTED,
 }
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.add_argument("prompt", nargs="*", help="the prompt; piped text comes after it")
-    parser.add_argument("--json", action="store_true", help="print one JSON report")
-    parser.add_argument("--resume", metavar="SESSION", help="go on with a session")
-    add_run_options(parser)
 
 
 def execute(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""What `run`, `chat` and `questions answer` share: options, posture, and how Ctrl-C stops a run."""
+"""What `run`, `chat` and `questions answer` share: posture, and how Ctrl-C stops a run."""
 
 import argparse
 import asyncio
@@ -20,16 +20,6 @@ from bot.service import Posture
 from bot.wiring import House
 from outbox.approval import Door, NobodyDoor, YesDoor
 from outbox.policy import Mode
-
-
-def add_run_options(parser: argparse.ArgumentParser) -> None:
-    """The options of everything that starts a run."""
-    parser.add_argument("--agent", help="which agent of the configuration (default: assistant)")
-    parser.add_argument("--model", help="which model of the configuration")
-    parser.add_argument("--workspace", metavar="DIR", help="where files are read and written")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--yes", action="store_true", help="approve what asks, but never a send")
-    how.add_argument("--read-only", action="store_true", help="change nothing; sends still stage")
 
 
 def tell_at_start(house: House) -> None:

@@ -6,24 +6,11 @@ from typing import Any
 
 from bot.cli.exit_codes import DONE
 from bot.cli.output import bold, dim, loud, plain, print_json, table
-from bot.cli.words import PAGE, add_action, add_id, add_json, add_page, tell_more
+from bot.cli.words import tell_more
 from bot.commands.sessions import list_sessions, show_session
 from bot.wiring import open_house
 
 TOLD = {"prompt": "you", "steering": "you", "assistant": "agent", "nudge": "steward"}
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.set_defaults(action="list", limit=PAGE, after=None, json=False)
-    add_json(parser, "as 'list --json'")
-    actions = parser.add_subparsers(dest="action", metavar="list|show")
-    listing = add_action(actions, "list", "conversations, newest first")
-    add_page(listing, "session")
-    add_json(listing)
-    showing = add_action(actions, "show", "one conversation, line by line")
-    add_id(showing)
-    add_json(showing)
 
 
 def execute(args: argparse.Namespace) -> int:

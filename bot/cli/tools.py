@@ -19,13 +19,6 @@ LEGEND = (
 _YES = "yes"
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--json", action="store_true", help="capabilities as JSON")
-    form.add_argument("--schema", action="store_true", help="what a model is told, as JSON")
-
-
 def execute(args: argparse.Namespace) -> int:
     """Print them."""
     house = open_house()

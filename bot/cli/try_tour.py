@@ -3,7 +3,6 @@
 import argparse
 import asyncio
 import os
-import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from bot.cli.asking import is_present
 from bot.cli.exit_codes import DONE, ERROR, INTERRUPTED
 from bot.cli.output import bold, plain, print_json
 from bot.cli.tour_person import Person
-from bot.cli.words import number
+from bot.cli.words import ADDRESS
 from bot.home import HOME_VARIABLE, Home, expand_user
 from bot.settings import machine_timezone
 from bot.tour.home import (
@@ -36,30 +35,7 @@ from bot.tour.script import Played, Waiting, next_commands, play
 from bot.tour.servers import USUAL_PORTS, ModelServer, seen_servers
 
 PAGE = 200
-_ADDRESS = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
 _MAIL_LOOKS = frozenset({"mail_recent", "mail_search", "mail_get_thread"})
-
-
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the words."""
-    parser.add_argument("--yes", action="store_true", help="play it through without any input")
-    parser.add_argument(
-        "--mailbox",
-        metavar="DIR",
-        help="play it on a copy of this Maildir, mbox file or folder of .eml files",
-    )
-    parser.add_argument(
-        "--address", type=_address, help="your address in that mailbox, if the tour guesses wrong"
-    )
-    parser.add_argument(
-        "--port",
-        action="append",
-        type=number(1, 65_535),
-        metavar="N",
-        help="look for a model server on this port of this machine, not on "
-        f"{', '.join(map(str, USUAL_PORTS))}; may be repeated",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON document, nothing else")
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -72,12 +48,6 @@ def execute(args: argparse.Namespace) -> int:
         except KeyboardInterrupt:
             print(f"\nStopped. Go on with: {_shown(home, ('try',))}", file=sys.stderr)
             return INTERRUPTED
-
-
-def _address(text: str) -> str:
-    if not _ADDRESS.fullmatch(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no address such as you@example.org")
-    return text
 
 
 class _Tour:
@@ -159,7 +129,7 @@ class _Tour:
         if self._person.present:
             self._person.say("No message in that mailbox names a recipient.")
         while typed := self._person.type_in("Your address (or Enter to go on without):"):
-            if _ADDRESS.fullmatch(typed):
+            if ADDRESS.fullmatch(typed):
                 return typed
             self._person.say(f"{typed} is no address such as you@example.org.")
         return ""

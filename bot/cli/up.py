@@ -12,11 +12,6 @@ from bot.wiring import open_house
 from outbox.approval import NobodyDoor
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """No words of its own."""
-    del parser
-
-
 def execute(args: argparse.Namespace) -> int:
     """Serve until SIGTERM or Ctrl-C: the run in flight is finished; the second signal leaves at once."""
     del args

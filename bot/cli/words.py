@@ -1,6 +1,7 @@
 """Words that several commands take, declared once: ids, pages, numbers, JSON."""
 
 import argparse
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
@@ -9,6 +10,7 @@ from bot.cli.output import say
 PAGE = 50
 PAGE_AT_MOST = 500
 ID_HELP = "its id, or an unambiguous head or tail of it"
+ADDRESS = re.compile(r"[^\s@<>,;:\"]+@[^\s@<>,;:\"]+")
 
 
 class Actions(Protocol):
@@ -65,3 +67,10 @@ def number(lowest: int, highest: int | None = None) -> Callable[[str], int]:
         return value
 
     return parse
+
+
+def address(text: str) -> str:
+    """The type of an argument that is one mail address."""
+    if not ADDRESS.fullmatch(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no address such as you@example.org")
+    return text

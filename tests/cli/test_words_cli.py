@@ -2,21 +2,23 @@
 
 import argparse
 from collections.abc import Iterator
-from importlib import import_module
 
 import pytest
 
 from bot.cli.main import COMMANDS
+from bot.cli.parsers import DRAFT_STATUSES, PARSERS, USUAL_PORTS
+from bot.tour import servers
 from makers.world import World, mail_section
+from outbox.tables import DraftStatus
 
 NO_SMTP = '{ host = "127.0.0.1", port = 9, tls = "none" }'
 
 
 def parsers() -> Iterator[tuple[str, argparse.ArgumentParser, str]]:
     """Every parser of the command line by the words that lead to it, and what is said of it."""
-    for name, (module, summary) in COMMANDS.items():
+    for name, (_, summary) in COMMANDS.items():
         parser = argparse.ArgumentParser(prog=name, description=summary)
-        import_module(module).configure(parser)
+        PARSERS[name](parser)
         yield name, parser, summary
         for action in parser._actions:
             if isinstance(action, argparse._SubParsersAction):
@@ -39,6 +41,12 @@ def test_every_command_and_every_word_of_it_says_what_it_is_for(
         if not action.help and not isinstance(action, argparse._SubParsersAction)
     ]
     assert silent == []
+
+
+def test_the_words_that_are_spelled_apart_from_what_they_name_agree_with_it() -> None:
+    assert list(PARSERS) == list(COMMANDS)
+    assert tuple(DraftStatus) == DRAFT_STATUSES
+    assert USUAL_PORTS == servers.USUAL_PORTS
 
 
 def test_the_list_of_actions_names_each_of_them() -> None:

@@ -3,11 +3,10 @@
 import argparse
 import re
 import shlex
-from importlib import import_module
 
 import pytest
 
-from bot.cli.main import COMMANDS
+from bot.cli.parsers import PARSERS
 from makers.documents import BLOCKS, MAP, README, map_document, with_blocks
 from makers.source_tree import ROOT
 
@@ -54,9 +53,8 @@ def test_what_a_page_says_to_type_can_be_typed(page: str, line: str) -> None:
     if words[0] == "sh":
         assert (ROOT / words[1]).is_file()
     elif words[0] == "steward":
-        command = import_module(COMMANDS[words[1]][0])
         parser = _Refusing(prog=line)
-        command.configure(parser)
+        PARSERS[words[1]](parser)
         parser.parse_args(words[2:])
     else:
         assert words[0] in ("cd", "git", "export"), "an unknown program"

@@ -51,17 +51,17 @@ def test_importing_opens_no_connection_and_starts_no_thread(tmp_path: Path) -> N
     assert json.loads(_python(code, tmp_path).stdout) == [[], 1]
 
 
-def _loaded_by(words: list[str], home: Path) -> set[str]:
-    code = (
+def _loaded_by(words: list[str], home: Path, *, code: int = 0) -> set[str]:
+    program = (
         "import sys, json\n"
         "before = set(sys.modules)\n"
         "from bot.cli.main import main\n"
         f"code = main({words!r})\n"
         "print('\\n' + json.dumps([code, sorted(set(sys.modules) - before)]))"
     )
-    done = _python(code, home)
+    done = _python(program, home)
     code_of_exit, loaded = json.loads(done.stdout.splitlines()[-1])
-    assert code_of_exit == 0, done.stderr
+    assert code_of_exit == code, done.stderr
     return set(loaded)
 
 
@@ -75,6 +75,19 @@ def test_help_loads_nothing_heavy(tmp_path: Path) -> None:
         "bot.cli.exit_codes",
         "bot.cli.main",
     }
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_help_of_a_command_loads_nothing_heavy(command: str, tmp_path: Path) -> None:
+    loaded = _loaded_by([command, "--help"], tmp_path)
+    assert loaded & set(HEAVY) == set()
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_word_that_a_command_does_not_take_loads_nothing_heavy(
+    command: str, tmp_path: Path
+) -> None:
+    assert _loaded_by([command, "--nonsense"], tmp_path, code=2) & set(HEAVY) == set()
 
 
 def test_finding_the_configuration_opens_no_database(tmp_path: Path) -> None:
