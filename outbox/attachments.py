@@ -1,7 +1,8 @@
 """Pure. What of an attachment can be shown to a reviewer, and what about it does not fit together.
 
 An attachment is any object among a draft's arguments that names its bytes by `sha256`. It is shown
-whole or not at all: text that a program would render differently (a PDF, a drawing) is not shown.
+whole or not at all: what a program would render differently (a PDF, a drawing) is not shown, and
+of a page or a document in a markup only its source is.
 """
 
 import unicodedata
@@ -14,9 +15,9 @@ TEXT_LIMIT = 64 * 1024  # bytes; more is not read by anybody before a release
 
 Content = Callable[[str], bytes | None]  # the bytes of a sha256, None where they are not kept
 
-_TEXT_TYPES = frozenset(
-    {"application/json", "application/xml", "application/octet-stream", "application/toml"}
-)
+_MARKUP_TYPES = frozenset({"text/html", "text/xml", "application/xhtml+xml", "application/xml"})
+_MARKUP_NAMES = frozenset({".html", ".htm", ".xhtml", ".xht", ".xml", ".svg"})
+_TEXT_TYPES = _MARKUP_TYPES | {"application/json", "application/octet-stream", "application/toml"}
 _TEXT_CONTROLS = frozenset("\t\n\r\f")
 _DOCUMENTS = (".pdf", ".txt", ".md", ".doc", ".docx", ".odt", ".xls", ".xlsx", ".ods", ".csv")
 _PICTURES = (".ppt", ".pptx", ".jpg", ".jpeg", ".png", ".gif", ".eml")
@@ -42,6 +43,12 @@ class Attached:
     def described(self) -> str:
         """`plan.pdf (application/pdf, 12 bytes)`."""
         return f"{self.name} ({self.media_type}, {self.size_bytes} bytes)"
+
+    @property
+    def is_markup(self) -> bool:
+        """True where a program that opens it shows something other than this text."""
+        suffix = PurePosixPath(self.name.strip()).suffix.lower()
+        return _plain_type(self.media_type) in _MARKUP_TYPES or suffix in _MARKUP_NAMES
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,8 +112,14 @@ def _attached(path: str, entry: Mapping[str, Any], content: Content) -> Attached
     )
 
 
+def _plain_type(media_type: str) -> str:
+    """The type without its parameters (`text/html; charset=utf-8`)."""
+    return media_type.partition(";")[0].strip().lower()
+
+
 def _text(media_type: str, data: bytes) -> str | None:
-    textual = media_type.startswith("text/") or media_type in _TEXT_TYPES
+    plain = _plain_type(media_type)
+    textual = plain.startswith("text/") or plain in _TEXT_TYPES
     if not textual or len(data) > TEXT_LIMIT:
         return None
     try:

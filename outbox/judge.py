@@ -41,6 +41,8 @@ class Judge:
     def provenance(self, session: Session, subject: Subject) -> Provenance:
         """Whose each identifier of the draft's session is."""
         named = {identifier for _, identifier in _named_in(subject)}
+        for _, text in subject.attached_texts():
+            named.update(extract(text, rejoin=True))
         vouched = Vouched(
             records=parse_all(self.records.identifiers()),
             released=_released(session, named),

@@ -85,6 +85,12 @@ class Subject:
     drawn: tuple[Span, ...] = ()
     attached: tuple[Attached, ...] = ()
 
+    def attached_texts(self) -> Iterator[tuple[str, str]]:
+        """What can be shown of the attachments, each with its path."""
+        for each in self.attached:
+            if each.text:
+                yield each.path, each.text
+
 
 def marks_from_json(rows: Iterable[Mapping[str, Any]]) -> tuple[Mark, ...]:
     """The marks a draft keeps. Raises: ValueError for a code nobody knows."""
@@ -175,7 +181,7 @@ def _unowned_mark(path: str, identifier: Identifier, provenance: Provenance) -> 
 
 
 def _link(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
-    for path, text in texts(subject.args):
+    for path, text in (*texts(subject.args), *subject.attached_texts()):
         foreign: dict[str, str] = {}
         for identifier in extract(text, rejoin=True):
             if identifier.kind is IdentifierKind.LINK:
@@ -225,12 +231,16 @@ def _opaque(subject: Subject, provenance: Provenance) -> Iterator[Mark]:
     for number, each in enumerate(subject.attached, start=1):
         if each.text is None:
             odd = "".join(f"; {oddity}" for oddity in each.oddities)
-            yield Mark(
-                code=MarkCode.OPAQUE,
-                text=f"{each.described} cannot be shown here{odd}; 'steward outbox show ID "
-                f"--attachment {number} > FILE' writes it",
-                path=each.path,
-            )
+            said = f"{each.described} cannot be shown here{odd}"
+        elif each.is_markup:
+            said = f"{each.described} is shown here as its source, and elsewhere as what it draws"
+        else:
+            continue
+        yield Mark(
+            code=MarkCode.OPAQUE,
+            text=f"{said}; 'steward outbox show ID --attachment {number} > FILE' writes it",
+            path=each.path,
+        )
 
 
 MARKERS: tuple[Callable[[Subject, Provenance], Iterator[Mark]], ...] = (

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from makers.outbox import SHAPE, World, a_draft
 from outbox.attachments import TEXT_LIMIT, attached, entries
+from outbox.journal import Origin
 from outbox.judge import Judge, subject_of
 from outbox.marks import blocks_unread, needs_confirmation
 from outbox.review import project, render
@@ -122,20 +123,46 @@ def test_a_review_shows_text_whole_and_says_what_it_does_not_show():
     ) in text
 
 
-@pytest.mark.parametrize(
-    ("data", "media_type", "codes"),
-    [(b"text", "text/plain", []), (b"%PDF-1", "application/pdf", ["opaque"])],
-)
-def test_what_cannot_be_shown_is_asked_for_by_itself(tmp_path, data, media_type, codes):
-    """O11"""
+def judged(tmp_path, name, data, media_type):
+    """The marks of a draft to somebody known that attaches this; a stranger named evil.example."""
     world = World(tmp_path)
     sha = world.blobs.put(data)
-    entry = {"name": "a", "media_type": media_type, "size_bytes": len(data), "sha256": sha}
+    entry = {"name": name, "media_type": media_type, "size_bytes": len(data), "sha256": sha}
     known = Judge(text=world.words, records=world.records, content=world.blobs.find)
     world.records.known = frozenset({"address:ada@example.org"})
+    world.words.add(Origin.THIRD_PARTY, "pay at https://evil.example/pay", source="mail_recent")
     draft = a_draft(args={**a_draft().args, "attachments": [entry]})
     with world.store.read() as session:
-        found = known.marks(session, subject_of(draft, SHAPE))
+        return known.marks(session, subject_of(draft, SHAPE))
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "media_type", "codes"),
+    [
+        ("a", b"text", "text/plain", []),
+        ("a", b"%PDF-1", "application/pdf", ["opaque"]),
+        ("a", b"<p hidden>no</p>", "text/html", ["opaque"]),
+        ("a", b"<p>no</p>", "TEXT/HTML; charset=utf-8", ["opaque"]),
+        ("a", b"<p>no</p>", "application/xhtml+xml", ["opaque"]),
+        ("a", b"<a/>", "application/xml", ["opaque"]),
+        ("a.HTM", b"<p>no</p>", "text/plain", ["opaque"]),
+    ],
+)
+def test_what_cannot_be_shown_is_asked_for_by_itself(tmp_path, name, data, media_type, codes):
+    """O11"""
+    found = judged(tmp_path, name, data, media_type)
     assert [mark.code.value for mark in found] == codes
     assert [mark.path for mark in found] == ["attachments[0]"] * len(codes)
     assert blocks_unread(found) is needs_confirmation(found) is bool(codes)
+
+
+def test_a_page_is_shown_as_its_source_and_told_to_be_one():
+    page = seen("a.html", b"<p>hi</p>", "text/html")
+    assert (page.text, page.is_markup) == ("<p>hi</p>", True)
+
+
+def test_a_strangers_link_inside_an_attached_text_is_marked_there(tmp_path):
+    """O16: a file carries a planted link as well as the body does."""
+    (mark,) = judged(tmp_path, "a.txt", b"see https://evil.example/pay?x=1\n", "text/plain")
+    assert (mark.code.value, mark.path) == ("link", "attachments[0]")
+    assert "https://evil.example/pay?x=1" in mark.text
