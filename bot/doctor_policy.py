@@ -17,11 +17,12 @@ def check_tools(subject: Subject) -> list[Finding]:
     if subject.settings is None:
         return [ok(counted(len(names), "tool"))]
     dead = startup.dead_routes(subject.settings, names).values()
-    if not dead:
+    mistyped = startup.mistyped_tools(subject.settings, names)
+    if not dead and not mistyped:
         return [ok(f"{counted(len(names), 'tool')}, and every routed name matches one")]
-    if subject.settings.outbox.strict:
-        return []  # then the configuration fails for it
-    return [_as_warning(problem) for problem in dead]
+    # Under strict = true the configuration itself fails for the dead ones.
+    said = mistyped if subject.settings.outbox.strict else [*dead, *mistyped]
+    return [_as_warning(problem) for problem in said]
 
 
 def _as_warning(problem: Problem) -> Finding:

@@ -22,10 +22,11 @@ def refusals(settings: Settings, tools: Iterable[str]) -> list[Problem]:
 
     `tools` are the names of all tools. Secrets and the content of the database are not looked at.
     """
+    tools = tuple(tools)
     unbuilt = (unbuilt_model(settings, name) for name in used_models(settings))
     place = unusable_place(settings)
     return [
-        *unbuilt_guards(settings),
+        *broken_guards(settings, tools),
         *(dead_routes(settings, tools).values() if settings.outbox.strict else ()),
         *(problem for problem in unbuilt if problem is not None),
         *([place] if place is not None else []),
@@ -34,9 +35,11 @@ def refusals(settings: Settings, tools: Iterable[str]) -> list[Problem]:
 
 def warnings(settings: Settings, tools: Iterable[str]) -> list[Problem]:
     """Everything in these settings that does not do what its owner may think it does."""
+    tools = tuple(tools)
     modelless = (without_model(settings, agent) for agent in settings.agents)
     found = [
         *(() if settings.outbox.strict else dead_routes(settings, tools).values()),
+        *mistyped_tools(settings, tools),
         *(problem for problem in modelless if problem is not None),
         *_absent_mailboxes(settings),
     ]
@@ -52,8 +55,47 @@ def without_effect(settings: Settings) -> list[Problem]:
     ]
 
 
-def unbuilt_guards(settings: Settings) -> list[Problem]:
-    """Guards the owner relies on and this version does not have: what can refuse never fails open."""
+def broken_guards(settings: Settings, tools: Iterable[str]) -> list[Problem]:
+    """Guards the owner relies on that would guard nothing: what can refuse never fails open."""
+    known = (*tools, *BUILTIN_SENDERS)
+    return [
+        *_unbuilt_guards(settings),
+        *(
+            settings.problem(
+                ("tools", "disabled"),
+                f"names {name}, which matches no tool, so nothing is kept away by it; mend the name, "
+                "or leave it out",
+            )
+            for name in unmatched(settings.config.tools.disabled, known)
+        ),
+        *(
+            settings.problem(
+                ("agents", agent, "tools"),
+                f"matches no tool at all ({', '.join(entry.tools)}); mend the names, or write [] for "
+                "an agent without tools",
+            )
+            for agent, entry in settings.agents.items()
+            if entry.tools and unmatched(entry.tools, known) == tuple(entry.tools)
+        ),
+    ]
+
+
+def mistyped_tools(settings: Settings, tools: Iterable[str]) -> list[Problem]:
+    """The names and patterns of an agent that match no tool, where others of its do."""
+    known = (*tools, *BUILTIN_SENDERS)
+    found = {name: unmatched(entry.tools, known) for name, entry in settings.agents.items()}
+    return [
+        settings.problem(
+            ("agents", agent, "tools"),
+            f"names {name}, which matches no tool; mend the name, or leave it out",
+        )
+        for agent, names in found.items()
+        if len(names) < len(settings.agents[agent].tools)
+        for name in names
+    ]
+
+
+def _unbuilt_guards(settings: Settings) -> list[Problem]:
     return [
         Problem(
             key=problem.key,

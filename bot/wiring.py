@@ -174,12 +174,12 @@ class House:
         self._refuse([startup.unbuilt_model(self.settings, name)])
         return name
 
-    def refuse_unbuilt_guards(self) -> None:
-        """No run starts while the owner relies on a guard that this version does not have.
+    def refuse_broken_guards(self) -> None:
+        """No run starts while the owner relies on a guard that would guard nothing.
 
         Why: what can refuse must never fail open. Raises: ConfigProblem.
         """
-        self._refuse(startup.unbuilt_guards(self.settings))
+        self._refuse(startup.broken_guards(self.settings, self.registry.names))
 
     def _refuse(self, problems: Iterable[Problem | None]) -> None:
         for problem in problems:
@@ -336,7 +336,7 @@ class House:
         from bot.service import Service, cut_short, had_effect
         from triggers.ticker import Ticker
 
-        self.refuse_unbuilt_guards()
+        self.refuse_broken_guards()
         service = Service(
             store=self.store,
             workshop=self.workbench,

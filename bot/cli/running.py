@@ -17,19 +17,22 @@ from bot.commands.run import RunRequest, run_prompt
 from bot.limits import ATTENDED, UNATTENDED
 from bot.loop import Observer
 from bot.service import Posture
+from bot.startup import mistyped_tools
 from bot.wiring import House
 from outbox.approval import Door, NobodyDoor, YesDoor
 from outbox.policy import Mode
 
 
 def tell_at_start(house: House) -> None:
-    """Say what a start must not hide: routes to nothing, and sessions that were cut off.
+    """Say what a start must not hide: names that match nothing, and sessions that were cut off.
 
     What dead processes left behind is mended here. Raises: ConfigProblem for a route to nothing
     where the owner wants that to be an error.
     """
     for name in house.routed_to_nothing():
         say(f"warning: [outbox] names {name}, which matches no tool")
+    for problem in mistyped_tools(house.settings, house.registry.names):
+        say(f"warning: {problem}")
     unbuilt = len(house.settings.not_built)
     if unbuilt:
         settings = "1 setting has" if unbuilt == 1 else f"{unbuilt} settings have"

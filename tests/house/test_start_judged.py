@@ -50,6 +50,18 @@ REFUSED = [
         id="leaks",
     ),
     pytest.param(
+        MODEL + '[tools]\ndisabled = ["fs_write", "mail_snd"]\n',
+        "line 6: tools.disabled names mail_snd, which matches no tool, so nothing is kept away by "
+        "it; mend the name, or leave it out",
+        id="disabled",
+    ),
+    pytest.param(
+        MODEL + '[agents.assistant]\ntools = ["mial_*", "todos"]\n',
+        "line 6: agents.assistant.tools matches no tool at all (mial_*, todos); mend the names, or "
+        "write [] for an agent without tools",
+        id="agent-without-any",
+    ),
+    pytest.param(
         '[models.big]\nkind = "anthropic"\nmodel = "m"\n',
         'line 1: models.big has kind = "anthropic", which is not built yet; use a server that '
         'speaks chat completions (kind = "openai")',
@@ -105,6 +117,11 @@ WARNED = [
         id="route",
     ),
     pytest.param(
+        MODEL + '[agents.assistant]\ntools = ["mial_*", "todo"]\n',
+        "agents.assistant.tools names mial_*, which matches no tool; mend the name, or leave it out",
+        id="tools-of-an-agent",
+    ),
+    pytest.param(
         MODEL + MAILDIR.format("~/Absent"),
         "mail.accounts.home.path leads to {home}/Absent, which does not exist, so no mail can be "
         "read from it",
@@ -150,6 +167,24 @@ def test_what_keeps_nothing_from_starting_warns_and_exits_0(
     assert (report["ok"], report["problems"]) == (True, [])
     texts = [f"{each['key']} {each['text']}" for each in report["warnings"] + report["not_built"]]
     assert texts == [said.format(home=own_world)]
+
+
+def test_a_start_says_which_of_the_names_of_an_agent_match_no_tool(
+    own_world: Path, capsys: Capture
+) -> None:
+    text = MODEL + '[agents.assistant]\ntools = ["mial_*", "todo"]\n'
+    write_config(own_world / "steward", text)
+    main(["run", "Hi"])
+    said = "warning: line 6: agents.assistant.tools names mial_*, which matches no tool"
+    assert said in capsys.readouterr().err
+    main(["doctor"])
+    assert said.removeprefix("warning: ") in capsys.readouterr().out
+
+
+def test_an_agent_may_be_given_no_tool(own_world: Path, capsys: Capture) -> None:
+    write_config(own_world / "steward", MODEL + "[agents.assistant]\ntools = []\n")
+    assert main(["config", "check"]) == 0
+    assert "warning" not in capsys.readouterr().out
 
 
 def test_a_configuration_without_a_model_says_which_commands_need_one(
