@@ -12,6 +12,7 @@ from outbox.process import is_surely_dead
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
 
 DEADLINE = timedelta(minutes=15)
+VERIFY_SECONDS = 30.0  # how long a destination is waited for when it is asked
 VERIFY_AFTER = (timedelta(seconds=30), timedelta(minutes=2), timedelta(minutes=10))
 
 

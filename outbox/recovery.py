@@ -15,6 +15,7 @@ from sqlmodel.sql.expression import SelectOfScalar
 
 from outbox.attempts import (
     VERIFY_AFTER,
+    VERIFY_SECONDS,
     Ending,
     database_now,
     end_attempt,
@@ -34,7 +35,6 @@ from tools.contract import Delivery, DeliveryOutcome, ReviewShape, Verification
 from tools.crashpoint import crash_point
 from tools.invoke import Consignment, verify_bounded
 
-VERIFY_SECONDS = 30.0
 _UNCERTAIN = frozenset({DraftStatus.UNCERTAIN})
 
 

@@ -1,7 +1,9 @@
 """Releases a draft, at most once: claim, commit, deliver, record.
 
 Why in this order: after the claim is on disk no other surface can send the draft, so a crash
-between any two steps leaves "uncertain", which a person sees and no program repeats.
+between any two steps leaves "uncertain", which a person sees and no program repeats. The
+destination is asked first because a restored backup or a copied home does not know what was sent
+after the copy was made.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,7 +12,7 @@ from datetime import datetime
 
 from sqlmodel import Session, col
 
-from outbox.attempts import DEADLINE, Ending, end_attempt, is_newest, open_attempt
+from outbox.attempts import DEADLINE, VERIFY_SECONDS, Ending, end_attempt, is_newest, open_attempt
 from outbox.clock import seconds_awake_or_asleep
 from outbox.errors import NotRecorded, SenderMissing, StoreFailed
 from outbox.failures import Saying
@@ -21,9 +23,9 @@ from outbox.process import current_process
 from outbox.senders import Ready, SenderDesk, unchanged_sender_for
 from outbox.states import Decider, Step, change, changed, load, move, not_pending
 from outbox.tables import Attempt, AttemptOutcome, Draft, DraftStatus
-from tools.contract import Delivery, DeliveryOutcome, ReviewShape
+from tools.contract import Delivery, DeliveryOutcome, ReviewShape, Verification
 from tools.crashpoint import crash_point
-from tools.invoke import Consignment, deliver_bounded
+from tools.invoke import Consignment, deliver_bounded, verify_bounded
 
 Note = Callable[[Session, Draft, str], None]  # leaves the draft's session words for its next run
 
@@ -53,6 +55,7 @@ class Releaser:
     """Releases drafts of one store. `process` is who holds the attempts it opens.
 
     `note` is called in the transaction that records an outcome. `clock` counts while suspended.
+    No destination is asked for longer than `patience_seconds`.
     """
 
     store: Store
@@ -60,12 +63,14 @@ class Releaser:
     note: Note
     now: Callable[[], datetime]
     clock: Callable[[], float] = seconds_awake_or_asleep
+    patience_seconds: float = VERIFY_SECONDS
     process: str = field(default_factory=lambda: str(current_process()))
 
     async def approve(self, draft_id: str, *, revision: int, decider: Decider) -> Released:
         """The draft was sent, or returned to pending with the error, or is uncertain.
 
-        What goes out is what the store holds at this revision, and nothing else. A cancel before
+        What goes out is what the store holds at this revision, and nothing else; where the
+        destination says that it has it already, nothing does, and the draft is sent. A cancel before
         the sender's point of no return leaves it pending, a later one uncertain.
 
         Raises: NotFound; Stale if the draft changed or somebody else decided, saying who and when;
@@ -76,12 +81,13 @@ class Releaser:
             ready = unchanged_sender_for(self.desk, draft)
         except SenderMissing as missing:
             return self._landed(draft, str(missing))
+        is_there = await self._is_there(ready, draft)
         opened = self.clock()
         draft, attempt = self._claim(draft, decider)
         crash_point("release.claimed")
         flight = Flight(draft=draft, attempt=attempt, decider=decider, shape=ready.shape)
         fence = Fence(store=self.store, attempt=attempt, clock=self.clock, opened=opened)
-        delivery = await self._deliver(ready, flight, fence)
+        delivery = _FOUND if is_there else await self._deliver(ready, flight, fence)
         crash_point("release.delivered")
         released = self._record(flight, delivery)
         crash_point("release.recorded")
@@ -95,6 +101,12 @@ class Releaser:
         if draft.revision != revision:
             raise changed(draft)
         return draft
+
+    async def _is_there(self, ready: Ready, draft: Draft) -> bool:
+        """True only where the destination says so; whatever else it says does not hold up a release."""
+        what = Consignment(completed=draft.args, delivery_key=draft.delivery_key, ctx=ready.context)
+        answer = await verify_bounded(ready.sender, what, seconds=self.patience_seconds)
+        return answer is Verification.DELIVERED
 
     def _landed(self, draft: Draft, error: str) -> Released:
         """A failure before the tool ran stays on the draft, if nobody decided meanwhile."""
@@ -252,6 +264,9 @@ def _reopened(session: Session, flight: Flight) -> bool:
     return move(session, flight.draft.id, step)
 
 
+_FOUND = Delivery(
+    outcome=DeliveryOutcome.SENT, detail="found at its destination; it was not sent again"
+)
 _BROKEN_OFF = Delivery(
     outcome=DeliveryOutcome.UNKNOWN, detail="the delivery was broken off before an answer came"
 )

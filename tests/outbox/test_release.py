@@ -58,6 +58,46 @@ async def test_a_release_sends_exactly_what_the_store_holds(world):
         ]
 
 
+async def test_a_copied_home_sends_nothing_that_its_destination_holds(world, tmp_path):
+    """O8: a backup that was restored after the release still shows the draft as pending."""
+    draft = world.put()
+    home = tmp_path / "copy"
+    home.mkdir()
+    with (
+        contextlib.closing(sqlite3.connect(world.path)) as here,
+        contextlib.closing(sqlite3.connect(home / world.path.name)) as there,
+    ):
+        here.backup(there)
+    copied = World(home)
+    copied.server = world.server
+    assert (await approve(world, draft)).is_sent
+    released = await approve(copied, draft)
+    assert world.server.taken() == [draft.delivery_key]
+    found = "found at its destination; it was not sent again"
+    assert (released.is_sent, released.text) == (True, f"draft {draft.id} was sent: {found}")
+    assert attempts(copied, draft) == [(1, AttemptOutcome.SENT, found)]
+    with copied.store.read() as session:
+        assert len(session.exec(select(ReleasedTo)).all()) == 1
+
+
+class Unanswering(FolderSender):
+    """It breaks when it is asked about one subject, and never answers about another."""
+
+    async def verify(self, completed, delivery_key, ctx):
+        if completed["subject"] == "breaks":
+            raise RuntimeError("a bug inside the sender")
+        await asyncio.Future()
+
+
+@pytest.mark.parametrize("subject", ["breaks", "endless"])
+async def test_a_destination_that_cannot_be_asked_holds_up_no_release(world, subject):
+    world.desk.entries["post_send"] = Entry(spec(), Unanswering(spec()))
+    draft = world.put(args={**a_draft().args, "subject": subject})
+    hasty = replace(world.releaser, patience_seconds=0.05)
+    assert (await hasty.approve(draft.id, revision=1, decider=OWNER)).is_sent
+    assert world.server.taken() == [draft.delivery_key]
+
+
 async def test_an_edited_draft_goes_out_as_edited_and_its_session_is_told(world):
     draft = world.put(revision=3)
     released = await approve(world, draft, revision=3)
