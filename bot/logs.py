@@ -8,6 +8,7 @@ import fcntl
 import logging
 import os
 import secrets
+from contextlib import suppress
 from datetime import UTC, datetime
 from io import TextIOWrapper
 from logging.handlers import WatchedFileHandler
@@ -65,9 +66,10 @@ class SharedLog(WatchedFileHandler):
         return os.fdopen(descriptor, "a", encoding="utf-8", errors="backslashreplace")
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Append one line."""
-        try:
+        """Append one line; a log that another process sets aside in this instant costs none."""
+        with suppress(OSError):
             self._set_aside_if_large()
+        try:
             super().emit(record)
         except OSError:
             self.handleError(record)

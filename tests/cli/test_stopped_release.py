@@ -31,7 +31,7 @@ def reached(server: FakeSmtp, event: str) -> None:
 @pytest.mark.parametrize(
     ("fault", "event", "said", "status"),
     [
-        ("silent-rcpt", "connected", "was not sent, and waits", "pending"),
+        ("silent-rcpt", "silent", "was not sent, and waits", "pending"),
         ("silent-after-dot", "accepted", "may or may not have gone out", "uncertain"),
     ],
     ids=["before the point of no return", "after it"],

@@ -56,6 +56,7 @@ class _Talk:
             if self._fault == f"drop-{verb.lower()}":
                 return
             if self._fault == f"silent-{verb.lower()}":
+                self._log.write("silent")
                 await self._reader.read()
                 return
             if verb == "DATA":
