@@ -97,9 +97,12 @@ def _turns(bench: Bench) -> None:
     """One turn that calls one tool, its gate and transcript included, against one bare request."""
     answer = {"text": "Done."}
     looks = [
-        {"calls": [{"name": "grep", "arguments": {"pattern": f"word {number}"}}]}
+        {"calls": [{"name": "fs_read", "arguments": {"path": "notes.txt", "offset": number + 1}}]}
         for number in range(TURNS)
     ]
+    notes = bench.home / "work" / "run" / "notes.txt"
+    notes.parent.mkdir(parents=True, exist_ok=True)
+    notes.write_text("a line of notes\n" * (TURNS + 1))
     many = _run(bench, [*looks, answer])
     turn = (many - _run(bench, [answer])) / TURNS
     with _server(bench.home.parent, [{**answer, "times": None}]) as url:
