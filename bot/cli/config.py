@@ -28,7 +28,7 @@ def execute(args: argparse.Namespace) -> int:
     home = find_home(os.environ)
     match args.act:
         case "path":
-            print(home.config)
+            _path(home, as_json=args.json)
         case "init":
             init_configuration(home, os.environ)
             print(home.config)
@@ -40,6 +40,13 @@ def execute(args: argparse.Namespace) -> int:
         case _:
             _show(show_configuration(load_settings(home.root, os.environ)), as_json=args.json)
     return DONE
+
+
+def _path(home: Home, *, as_json: bool) -> None:
+    if as_json:
+        print_json({"path": str(home.config)})
+    else:
+        print(home.config)
 
 
 def _show(values: Mapping[str, Any], *, as_json: bool) -> None:

@@ -179,6 +179,7 @@ def _sessions(parser: argparse.ArgumentParser) -> None:
 
 def _work(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(action="list", json=False)
+    add_json(parser, "as 'list --json'")
     actions = parser.add_subparsers(dest="action", metavar="list|path|clean|trust")
     listing = add_action(actions, "list", "every producer's directory, its files and their size")
     add_json(listing)
@@ -200,24 +201,26 @@ def _tools(parser: argparse.ArgumentParser) -> None:
 
 
 def _config(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(act="show", json=False)
+    add_json(parser, "as 'show --json'")
     acts = parser.add_subparsers(dest="act", metavar="show|path|init|check|set-secret")
     add_json(add_action(acts, "show", "every setting as it is in force"))
-    add_action(acts, "path", "where the configuration lies")
+    add_json(add_action(acts, "path", "where the configuration lies"))
     add_action(acts, "init", "write one to begin with")
     add_json(add_action(acts, "check", "read it as a start would, and say what is wrong"))
     secret = add_action(acts, "set-secret", "store what keyring:NAME stands for")
     secret.add_argument("name", metavar="NAME", help="the NAME of keyring:NAME, e.g. mail.home")
-    parser.set_defaults(act="show", json=False)
 
 
 def _db(parser: argparse.ArgumentParser) -> None:
+    parser.set_defaults(act="status", json=False)
+    add_json(parser, "as 'status --json'")
     acts = parser.add_subparsers(dest="act", metavar="status|upgrade")
     for act, summary in (
         ("status", "which schema it has, and which this version needs"),
         ("upgrade", "bring it to this version's schema, all or nothing"),
     ):
         add_json(add_action(acts, act, summary))
-    parser.set_defaults(act="status", json=False)
 
 
 def _doctor(parser: argparse.ArgumentParser) -> None:

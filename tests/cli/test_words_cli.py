@@ -56,6 +56,19 @@ def test_the_list_of_actions_names_each_of_them() -> None:
                 assert action.metavar == "|".join(action.choices), words
 
 
+@pytest.mark.parametrize("name", ["outbox", "questions", "sessions", "work", "config", "db"])
+def test_a_command_without_an_action_prints_the_json_of_its_usual_one(
+    world: World, name: str
+) -> None:
+    usual = {"config": "show", "db": "status"}.get(name, "list")
+    assert world.steward(name, "--json").json == world.steward(name, usual, "--json").json
+
+
+def test_where_the_configuration_lies_can_be_had_as_json(world: World) -> None:
+    path = world.steward("config", "path").out.strip()
+    assert world.steward("config", "path", "--json").json == {"path": path}
+
+
 @pytest.mark.parametrize("listing", ["outbox", "questions", "sessions"])
 @pytest.mark.parametrize("limit", ["0", "-1", "501", "many", "1.5", "9" * 40])
 def test_a_page_of_nothing_is_refused_in_one_line(world: World, listing: str, limit: str) -> None:
