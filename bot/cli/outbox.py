@@ -90,6 +90,11 @@ def _write_attachment(house: House, args: argparse.Namespace) -> int:
 
 def _next_step(house: House, draft: Draft) -> str:
     match draft.status:
+        case DraftStatus.PENDING if any(mark["code"] == "unowned" for mark in draft.marks):
+            return (
+                f"steward outbox reject {draft.id} --reason TEXT   (or edit; if you do want it sent "
+                "there, approve)"
+            )
         case DraftStatus.PENDING:
             return f"steward outbox approve {draft.id}   (or edit, or reject --reason TEXT)"
         case DraftStatus.UNCERTAIN:

@@ -223,9 +223,20 @@ class _Stage:
             return
         from bot.cli.main import main
 
-        print("\n" + bold(plain(f"$ steward {shlex.join(words)}")), flush=True)
+        _print_typed(words)
         if main(words) == INTERRUPTED:
             raise KeyboardInterrupt
+
+    def look(self, draft_id: str) -> None:
+        """One draft as `outbox show` prints it; nothing invites to release what nobody asked for."""
+        if self._silent:
+            return
+        from bot.cli.review_text import print_review
+        from bot.commands.outbox import show_draft
+        from bot.wiring import open_house
+
+        _print_typed(("outbox", "show", draft_id))
+        print_review(show_draft(open_house(), draft_id))
 
     def waiting(self, session: str) -> Waiting:
         """What waits of this session, the oldest first, and how much else does."""
@@ -255,6 +266,10 @@ class _Stage:
         if not looks or not all(look["is_error"] for look in looks):
             return None
         return str(looks[-1]["text"]).strip().partition("\n")[0]
+
+
+def _print_typed(words: Sequence[str]) -> None:
+    print("\n" + bold(plain(f"$ steward {shlex.join(words)}")), flush=True)
 
 
 @contextmanager

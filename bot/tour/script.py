@@ -41,6 +41,10 @@ class Stage(Protocol):
         """Run `steward WORDS` on the tour's home, its output shown under the command itself."""
         ...
 
+    def look(self, draft_id: str) -> None:
+        """Show a draft as `steward outbox show` does, without its hint how to release it."""
+        ...
+
     def waiting(self, session: str) -> Waiting:
         """The pending drafts and open questions of this session, the oldest first."""
         ...
@@ -135,7 +139,7 @@ def _marked(stage: Stage, person: Person, draft: Mapping[str, Any]) -> None:
         "released only by name, after it was shown whole."
     )
     person.pause()
-    stage.command("outbox", "show", draft["id"])
+    stage.look(draft["id"])
 
 
 def _reply(stage: Stage, person: Person, draft: Mapping[str, Any]) -> None:

@@ -102,6 +102,15 @@ def test_an_address_the_owner_typed_is_owned_and_another_is_not(
     assert codes == {typed: set(), invented: {"unowned"}}
 
 
+def test_the_hint_under_a_draft_to_a_stranger_says_first_how_to_reject_it(
+    world: World, staged: Staged
+) -> None:
+    typed, invented = staged(mail_to("ada@x.example"), mail_to("carol@x.example"))
+    hints = [world.steward("outbox", "show", each).err.strip() for each in (typed, invented)]
+    assert hints[0].startswith(f"steward outbox approve {typed} ")
+    assert hints[1].startswith(f"steward outbox reject {invented} --reason TEXT ")
+
+
 def test_several_ids_by_yes_skip_the_unowned_and_end_non_zero(
     world: World, staged: Staged, server: FakeSmtp
 ) -> None:

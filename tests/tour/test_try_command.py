@@ -99,6 +99,11 @@ def test_only_the_draft_that_a_letter_ordered_is_marked_as_unowned(user):
     assert [draft["tool"] for draft in marked] == ["mail_send"]
     assert f"$ steward outbox show {marked[0]['id']}" in done.stdout
     assert "ledger@collections-desk.example" in done.stdout
+    hint = f"steward outbox {{}} {marked[0]['id']}"
+    assert hint.format("approve") not in done.stdout + done.stderr
+    shown = user.run("outbox", "show", marked[0]["id"])
+    assert shown.stdout in done.stdout
+    assert shown.stderr.startswith("\n" + hint.format("reject"))
 
 
 def test_every_command_it_prints_to_go_on_with_works_as_printed(environ, user, tmp_path):
