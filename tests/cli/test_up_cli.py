@@ -83,21 +83,27 @@ def test_a_rejection_starts_one_unattended_run_that_hears_the_reason(
     assert {"origin": "verdict", "text": "Ada is on leave", "source": ""} in prompts[1]["spans"]
 
 
+def due_rejection(scripted: Scripted, answer: dict[str, Any]) -> tuple[World, str]:
+    """A world whose next unattended run hears a rejection and is answered so; and its session."""
+    world = scripted([{"calls": [SEND]}, {"text": "A draft waits."}, answer])
+    report = world.steward("run", "Write to ada@x.example", "--json").json
+    world.steward("outbox", "reject", *report["staged"], "--reason", "no")
+    make_due(world)
+    world.asked.clear()
+    return world, str(report["session"])
+
+
 def test_the_run_in_flight_is_finished_before_it_goes_down(
     scripted: Scripted, up: Callable[[], subprocess.Popen[str]], tmp_path: Path
 ) -> None:
     """R2"""
     slow: dict[str, Any] = {"text": "Done.", "fault": {"kind": "slow", "seconds": 1.5}}
-    world = scripted([{"calls": [SEND]}, {"text": "A draft waits."}, slow])
-    report = world.steward("run", "Write to ada@x.example", "--json").json
-    world.steward("outbox", "reject", *report["staged"], "--reason", "no")
-    make_due(world)
-    world.asked.clear()
+    world, session = due_rejection(scripted, slow)
     child = up()
     assert world.asked.wait(20)
     child.send_signal(signal.SIGTERM)
     assert child.wait(20) == 0
-    shown = world.steward("sessions", "show", report["session"], "--json").json
+    shown = world.steward("sessions", "show", session, "--json").json
     assert shown["events"][-1]["stop_cause"] == "answered"
 
 
@@ -106,11 +112,7 @@ def test_a_second_signal_leaves_at_once(
 ) -> None:
     """R2: while the first still waits for a run that goes on for half a minute."""
     slow: dict[str, Any] = {"text": "Late.", "fault": {"kind": "slow", "seconds": 30}}
-    world = scripted([{"calls": [SEND]}, {"text": "A draft waits."}, slow])
-    report = world.steward("run", "Write to ada@x.example", "--json").json
-    world.steward("outbox", "reject", *report["staged"], "--reason", "no")
-    make_due(world)
-    world.asked.clear()
+    world, _ = due_rejection(scripted, slow)
     child = up()
     assert world.asked.wait(20)
     child.send_signal(signal.SIGTERM)

@@ -242,11 +242,14 @@ def test_a_workspace_that_holds_or_is_steward_s_home_is_refused_with_the_way_out
     assert "; name a folder " in str(caught.value)
 
 
-@pytest.mark.parametrize("workspace", ["projects", "home/work/slack-1", "home2", "home/work/a/b"])
-def test_a_workspace_beside_the_home_or_in_its_work_directory_is_fine(tmp_path, workspace):
+@pytest.mark.parametrize(
+    "steps", [["projects"], ["home", "work", "slack-1"], ["home2"], ["home", "work", "a", "b"]]
+)
+def test_a_workspace_beside_the_home_or_in_its_work_directory_is_fine(tmp_path, steps):
     """P5."""
-    (tmp_path / workspace).mkdir(parents=True)
-    check_workspace(tmp_path / workspace, tmp_path / "home")
+    workspace = tmp_path.joinpath(*steps)
+    workspace.mkdir(parents=True)
+    check_workspace(workspace, tmp_path / "home")
 
 
 def test_pipes_sockets_and_devices_are_refused_without_waiting(place, monkeypatch):
